@@ -1,0 +1,141 @@
+//! Rings with a transform over their own modulus: one set of kernels.
+
+use alloc::boxed::Box;
+
+use super::kernels::{Kernels, Lane};
+use super::scratch::with_scratch;
+use crate::arith::Word;
+
+/// Complete NTT or k-NTT over `Z_q`.
+pub(super) struct Direct<T> {
+    kernels: Box<dyn Kernels<T>>,
+    q: u64,
+}
+
+/// 64-bit words that hold `lanes` lanes.
+pub(super) fn words<T>(lanes: usize) -> usize {
+    (lanes * size_of::<T>()).div_ceil(8)
+}
+
+/// The first `len` lanes of 64-bit words.
+pub(super) fn lanes<T: Lane>(words: &[u64], len: usize) -> &[T] {
+    &bytemuck::cast_slice(words)[..len]
+}
+
+/// The first `len` lanes of 64-bit words.
+pub(super) fn lanes_mut<T: Lane>(words: &mut [u64], len: usize) -> &mut [T] {
+    &mut bytemuck::cast_slice_mut(words)[..len]
+}
+
+impl<T: Lane> Direct<T> {
+    pub(super) fn new(kernels: Box<dyn Kernels<T>>, q: u64) -> Self {
+        Self { kernels, q }
+    }
+
+    pub(super) fn ntt_words(&self) -> usize {
+        words::<T>(self.kernels.len())
+    }
+
+    pub(super) fn prepared_words(&self) -> usize {
+        words::<T>(self.kernels.prepared_len())
+    }
+
+    /// Coefficients or exported residues to lanes.
+    pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
+        load(residues, lanes_mut::<T>(out, self.kernels.len()));
+    }
+
+    /// Lanes to canonical residues.
+    pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+        store(lanes::<T>(ntt, self.kernels.len()), out, self.q);
+    }
+
+    pub(super) fn forward<W: Word>(&self, coefficients: &[W], out: &mut [u64]) {
+        let out = lanes_mut::<T>(out, self.kernels.len());
+        load(coefficients, out);
+        self.kernels.forward(out);
+    }
+
+    pub(super) fn inverse<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+        let len = self.kernels.len();
+        with_scratch(len, |scratch: &mut [T]| {
+            scratch.copy_from_slice(lanes(ntt, len));
+            self.kernels.inverse(scratch, false);
+            store(scratch, out, self.q);
+        });
+    }
+
+    pub(super) fn multiply<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
+        let len = self.kernels.len();
+        with_scratch(2 * len + self.kernels.product_scratch(), |scratch: &mut [T]| {
+            let (a_lanes, rest) = scratch.split_at_mut(len);
+            let (b_lanes, rest) = rest.split_at_mut(len);
+            load(a, a_lanes);
+            self.kernels.forward(a_lanes);
+            load(b, b_lanes);
+            self.kernels.forward(b_lanes);
+            self.kernels.product(a_lanes, b_lanes, rest);
+            self.kernels.inverse(a_lanes, true);
+            store(a_lanes, out, self.q);
+        });
+    }
+
+    pub(super) fn prepare(&self, ntt: &[u64], out: &mut [u64]) {
+        let (len, prepared) = (self.kernels.len(), self.kernels.prepared_len());
+        self.kernels.prepare(lanes(ntt, len), lanes_mut(out, prepared));
+    }
+
+    pub(super) fn pointwise_prepared(&self, a: &[u64], prepared: &[u64], out: &mut [u64]) {
+        let (len, prepared_len) = (self.kernels.len(), self.kernels.prepared_len());
+        self.kernels.dot(1, lanes(a, len), lanes(prepared, prepared_len), lanes_mut(out, len));
+    }
+
+    /// Each row of the matrix times the vector, whose entries are prepared once.
+    pub(super) fn mat_vec(&self, columns: usize, matrix: &[u64], vector: &[u64], out: &mut [u64]) {
+        mat_vec(&*self.kernels, columns, (self.ntt_words(), 0), matrix, vector, out);
+    }
+}
+
+/// A matrix of `[rows][columns]` polynomials times one vector, modulo one prime: the residues of each polynomial
+/// start at word `offset` of its `stride` words.
+pub(super) fn mat_vec<T: Lane>(
+    kernels: &dyn Kernels<T>,
+    columns: usize,
+    (stride, offset): (usize, usize),
+    matrix: &[u64],
+    vector: &[u64],
+    out: &mut [u64],
+) {
+    let (len, prepared_len) = (kernels.len(), kernels.prepared_len());
+    let contiguous = stride * 8 == len * size_of::<T>();
+    let row_len = if contiguous { 0 } else { columns * len };
+    with_scratch(columns * prepared_len + row_len, |scratch: &mut [T]| {
+        let (prepared, row) = scratch.split_at_mut(columns * prepared_len);
+        for (b, p) in vector.chunks_exact(stride).zip(prepared.chunks_exact_mut(prepared_len)) {
+            kernels.prepare(lanes(&b[offset..], len), p);
+        }
+        for (a, c) in matrix.chunks_exact(columns * stride).zip(out.chunks_exact_mut(stride)) {
+            let c = lanes_mut(&mut c[offset..], len);
+            if contiguous {
+                kernels.dot(columns, lanes(a, columns * len), prepared, c);
+                continue;
+            }
+            for (packed, a) in row.chunks_exact_mut(len).zip(a.chunks_exact(stride)) {
+                packed.copy_from_slice(lanes(&a[offset..], len));
+            }
+            kernels.dot(columns, row, prepared, c);
+        }
+    });
+}
+
+pub(super) fn load<W: Word, T: Lane>(coefficients: &[W], lanes: &mut [T]) {
+    for (lane, c) in lanes.iter_mut().zip(coefficients) {
+        *lane = T::load(c.to_u64());
+    }
+}
+
+fn store<W: Word, T: Lane>(lanes: &[T], out: &mut [W], q: u64) {
+    for (c, lane) in out.iter_mut().zip(lanes) {
+        *c = W::from_u64(lane.store(q));
+    }
+}

@@ -1,0 +1,202 @@
+//! A ring bound to a level of the CPU.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use super::Level;
+use super::direct::Direct;
+use super::kernels::Kernels;
+use super::lift::Lift;
+use super::scalar::{self, Arith};
+use crate::arith::Word;
+use crate::ring::ntt::Ntt;
+use crate::ring::{Method, RingSpec};
+use crate::{Error, Result};
+
+/// Everything that products in one ring need on the CPU. Its functions take slices of one polynomial each, are
+/// constant time in the coefficients, and allocate nothing for small `N`.
+///
+/// # Bounds
+/// Coefficients are canonical. Slices have the stated lengths; shorter ones panic, so check at the border
+/// ([`RingContext`](crate::RingContext) does).
+///
+/// ```
+/// use karat::{Cpu, RingMul, ring::presets::MlKem};
+/// let plan = Cpu::new().plan(&MlKem)?;
+/// let mut c = [0u16; 256];
+/// plan.multiply(&[1u16; 256], &[1u16; 256], &mut c);
+/// assert_eq!(c[255], 256);
+/// # Ok::<(), karat::Error>(())
+/// ```
+pub struct Plan {
+    n: usize,
+    engine: Engine,
+    method: Method,
+}
+
+/// Method and word class.
+enum Engine {
+    Word16(Direct<i16>),
+    Word32(Direct<u32>),
+    Word64(Direct<u64>),
+    Lift(Lift<u64>),
+}
+
+/// Runs one expression on whichever engine there is.
+macro_rules! on {
+    ($self:expr, $e:ident => $call:expr) => {
+        match &$self.engine {
+            Engine::Word16($e) => $call,
+            Engine::Word32($e) => $call,
+            Engine::Word64($e) => $call,
+            Engine::Lift($e) => $call,
+        }
+    };
+}
+
+/// Runs one expression on an engine that works over `Z_q` itself; nothing on a lifted ring.
+macro_rules! on_direct {
+    ($self:expr, $e:ident => $call:expr) => {
+        match &$self.engine {
+            Engine::Word16($e) => $call,
+            Engine::Word32($e) => $call,
+            Engine::Word64($e) => $call,
+            Engine::Lift(_) => {}
+        }
+    };
+}
+
+impl Plan {
+    pub(super) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
+        let method = spec.method();
+        let engine = match method.shape() {
+            None => Engine::Lift(Lift::new(spec, |ntt| kernels64(level, ntt))?),
+            Some(_) => {
+                let ntt = Ntt::of_ring(spec)?;
+                let q = spec.q();
+                match word_class(&ntt) {
+                    16 => Engine::Word16(Direct::new(kernels16(level, &ntt)?, q)),
+                    32 => Engine::Word32(Direct::new(kernels32(level, &ntt)?, q)),
+                    _ => Engine::Word64(Direct::new(kernels64(level, &ntt)?, q)),
+                }
+            }
+        };
+        Ok(Self { n: spec.n(), engine, method })
+    }
+
+    /// Coefficients of a polynomial.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// 64-bit words of a polynomial in the transform domain.
+    pub fn ntt_words(&self) -> usize {
+        on!(self, e => e.ntt_words())
+    }
+
+    /// 64-bit words of a prepared factor.
+    pub fn prepared_words(&self) -> usize {
+        on!(self, e => e.prepared_words())
+    }
+
+    /// As [`RingMul::max_terms`](crate::RingMul::max_terms).
+    pub fn max_terms(&self) -> u64 {
+        match &self.engine {
+            Engine::Lift(e) => e.max_terms(),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Forward transform of `N` coefficients to [`Plan::ntt_words`] words.
+    pub fn forward<W: Word>(&self, coefficients: &[W], ntt: &mut [u64]) {
+        on!(self, e => e.forward(coefficients, ntt));
+    }
+
+    /// Inverse transform, scaled.
+    pub fn inverse<W: Word>(&self, ntt: &[u64], coefficients: &mut [W]) {
+        on!(self, e => e.inverse(ntt, coefficients));
+    }
+
+    /// The whole product of `N` coefficients each.
+    pub fn multiply<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
+        on!(self, e => e.multiply(a, b, out));
+    }
+
+    /// Prepares a factor: [`Plan::ntt_words`] to [`Plan::prepared_words`] words.
+    pub fn prepare(&self, ntt: &[u64], prepared: &mut [u64]) {
+        on!(self, e => e.prepare(ntt, prepared));
+    }
+
+    /// `a · prepared` in the transform domain.
+    pub fn pointwise_prepared(&self, a: &[u64], prepared: &[u64], out: &mut [u64]) {
+        on!(self, e => e.pointwise_prepared(a, prepared, out));
+    }
+
+    /// `[rows][columns]` polynomials times `[columns]`, in the transform domain.
+    pub fn mat_vec(&self, columns: usize, matrix: &[u64], vector: &[u64], out: &mut [u64]) {
+        on!(self, e => e.mat_vec(columns, matrix, vector, out));
+    }
+
+    pub(super) fn check_exportable(&self) -> Result<()> {
+        match (&self.engine, &self.method) {
+            (Engine::Lift(_), Method::Lift { reason, .. }) => Err(Error::Unsupported {
+                what: "transform over its own modulus",
+                reason: reason.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+        on_direct!(self, e => e.export(ntt, out));
+    }
+
+    pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
+        on_direct!(self, e => e.import(residues, out));
+    }
+}
+
+/// Lanes of 16, 32 or 64 bits: the narrowest that holds the lazy ranges.
+fn word_class(ntt: &Ntt) -> u32 {
+    match ntt.modulus().value() {
+        q if scalar::Mont16::supports(q) => 16,
+        q if scalar::Shoup32::supports(q) => 32,
+        _ => 64,
+    }
+}
+
+fn kernels16(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<i16>>> {
+    match level {
+        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?)),
+    }
+}
+
+fn kernels32(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u32>>> {
+    match level {
+        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Shoup32>::new(ntt)?)),
+    }
+}
+
+fn kernels64(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u64>>> {
+    match level {
+        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?)),
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan(N = {}, {})", self.n, self.method)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernels::Lane;
+
+    #[test]
+    fn lanes_keep_their_sign() {
+        for value in -3328i16..3329 {
+            assert_eq!(value.store(3329) as i64, (value as i64).rem_euclid(3329));
+        }
+    }
+}

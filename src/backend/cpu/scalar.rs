@@ -1,0 +1,300 @@
+//! Portable kernels, generic over the arithmetic of a word class.
+
+mod layers;
+mod mont16;
+mod schedule;
+mod shoup;
+
+pub(super) use mont16::Mont16;
+pub(super) use shoup::{Shoup32, Shoup64};
+
+use alloc::vec::Vec;
+
+use self::layers::{forward_layer, inverse_layer, inverse_last};
+use self::schedule::Schedule;
+use super::kernels::{Kernels, Lane};
+use crate::Result;
+use crate::ring::ntt::{Layer, Ntt};
+
+/// The arithmetic of a word class: a modulus, lanes, constant factors, and the ranges that its butterflies keep.
+pub(super) trait Arith: Copy + Send + Sync + 'static {
+    /// Lanes.
+    type T: Lane;
+    /// A constant factor.
+    type Tw: Copy + Default + Send + Sync + 'static;
+    /// A sum of products.
+    type Acc: Copy + Default;
+
+    /// Bits of a lane: products leave the factor `2^-WIDTH`.
+    const WIDTH: u32;
+
+    /// Whether this class holds the lazy ranges of a modulus.
+    fn supports(q: u64) -> bool;
+
+    /// The arithmetic for a modulus that it supports.
+    fn new(q: u64) -> Result<Self>;
+
+    /// The modes of all layers, forward and inverse.
+    fn schedules(&self, layers: u32) -> (Schedule, Schedule);
+
+    /// A constant factor, from a canonical residue.
+    fn factor(&self, value: u64) -> Self::Tw;
+
+    /// `x · factor`. Any lane in; lazily reduced out.
+    fn mul(&self, x: Self::T, factor: Self::Tw) -> Self::T;
+
+    /// `x · factor`, any lane in, canonical out.
+    fn mul_canonical(&self, x: Self::T, factor: Self::Tw) -> Self::T;
+
+    /// `x · factor`, any lane in, reduced out.
+    fn mul_reduced(&self, x: Self::T, factor: Self::Tw) -> Self::T;
+
+    /// A forward butterfly `(x + w·y, x - w·y)`; `MODE` is one of [`schedule::Mode`]'s constants, `c` its parameter.
+    fn forward_butterfly<const MODE: u8>(
+        &self,
+        x: Self::T,
+        y: Self::T,
+        w: Self::Tw,
+        c: Self::T,
+    ) -> (Self::T, Self::T);
+
+    /// An inverse butterfly before its multiplication: `(x + y, x - y)`, the first reduced as `MODE` says.
+    fn inverse_butterfly<const MODE: u8>(&self, x: Self::T, y: Self::T, c: Self::T) -> (Self::T, Self::T);
+
+    /// An inverse butterfly's second result, multiplied.
+    fn inverse_mul<const MODE: u8>(&self, x: Self::T, w: Self::Tw) -> Self::T;
+
+    /// The parameter of a mode as a lane.
+    fn parameter(&self, multiple: u32) -> Self::T;
+
+    /// A lane within the forward schedule's last bound to a reduced one.
+    fn reduce(&self, x: Self::T) -> Self::T;
+
+    /// Adds a product of reduced lanes.
+    fn mac(&self, acc: Self::Acc, x: Self::T, y: Self::T) -> Self::Acc;
+
+    /// Products of reduced lanes that one sum may hold.
+    fn mac_limit(&self) -> usize;
+
+    /// A sum of products, times `2^-WIDTH`, reduced.
+    fn redc(&self, acc: Self::Acc) -> Self::T;
+
+    /// Sum of reduced lanes, reduced.
+    fn add(&self, x: Self::T, y: Self::T) -> Self::T;
+}
+
+/// Tables of one transform in the factors of a word class.
+pub(super) struct Transform<A: Arith> {
+    arith: A,
+    len: usize,
+    width: usize,
+    layers: Vec<Layer>,
+    forward: Schedule,
+    inverse: Schedule,
+    /// `zetas[nodes + i]`, as in [`Ntt::zetas`].
+    zetas: Vec<A::Tw>,
+    /// Their inverses; entry 1 (the last layer's) is unused.
+    inverse_zetas: Vec<A::Tw>,
+    /// The slots, and the slots times `2^WIDTH`.
+    slots: Vec<A::Tw>,
+    mont_slots: Vec<A::Tw>,
+    /// `2^WIDTH`.
+    mont_one: A::Tw,
+    /// Scaling factors of the inverse.
+    scale: Scale<A::Tw>,
+    /// The same with the factor that products leave.
+    mont_scale: Scale<A::Tw>,
+}
+
+/// What the last layer of an inverse multiplies with: sums by `n^-1`, differences by `n^-1 · zeta^-1`.
+#[derive(Clone, Copy)]
+struct Scale<Tw> {
+    sum: Tw,
+    difference: Tw,
+}
+
+impl<A: Arith> Transform<A> {
+    pub(super) fn new(ntt: &Ntt) -> Result<Self> {
+        let m = ntt.modulus();
+        let arith = A::new(m.value())?;
+        let shape = ntt.shape();
+        // Roots of -1 and powers of two are invertible modulo an odd modulus.
+        let invert = |x: u64| m.inv_vartime(x).unwrap_or(0);
+        let mont_one = m.pow(m.reduce(2), A::WIDTH as u64);
+        let n_inv = invert(m.reduce(shape.points as u64));
+        let first = ntt.zetas().get(1).map_or(0, |z| invert(*z));
+        let scale = |s: u64| Scale { sum: arith.factor(s), difference: arith.factor(m.mul(s, first)) };
+        let factors = |values: &mut dyn Iterator<Item = u64>| values.map(|x| arith.factor(x)).collect::<Vec<_>>();
+        let (forward, inverse) = arith.schedules(shape.layers());
+        Ok(Self {
+            arith,
+            len: shape.len(),
+            width: shape.width,
+            layers: ntt.layers().collect(),
+            forward,
+            inverse,
+            zetas: factors(&mut ntt.zetas().iter().copied()),
+            inverse_zetas: factors(&mut inverse_zetas(ntt).into_iter()),
+            slots: factors(&mut ntt.slots().iter().copied()),
+            mont_slots: factors(&mut ntt.slots().iter().map(|s| m.mul(*s, mont_one))),
+            mont_one: arith.factor(mont_one),
+            scale: scale(n_inv),
+            mont_scale: scale(m.mul(n_inv, mont_one)),
+        })
+    }
+
+    /// Writes `[b, b·slot]` for each slot, times `one`.
+    fn prepare_with(&self, b: &[A::T], prepared: &mut [A::T], one: Option<A::Tw>, slots: &[A::Tw]) {
+        let scaled = |x| match one {
+            Some(one) => self.arith.mul_reduced(x, one),
+            None => x,
+        };
+        if self.width == 1 {
+            for (p, b) in prepared.iter_mut().zip(b) {
+                *p = scaled(*b);
+            }
+            return;
+        }
+        let pairs = prepared.chunks_exact_mut(2 * self.width).zip(b.chunks_exact(self.width));
+        for ((p, b), slot) in pairs.zip(slots) {
+            let (plain, wrapped) = p.split_at_mut(self.width);
+            for ((plain, wrapped), b) in plain.iter_mut().zip(wrapped).zip(b) {
+                *plain = scaled(*b);
+                *wrapped = self.arith.mul_reduced(*b, *slot);
+            }
+        }
+    }
+
+    /// One coefficient of a sum of products at one slot: `a` and `prepared` start at the slot in the first column.
+    #[inline(always)]
+    fn dot_coefficient(&self, columns: usize, k: usize, a: &[A::T], prepared: &[A::T]) -> A::T {
+        let (width, prepared_len) = (self.width, self.prepared_len());
+        let mut total = None;
+        let mut acc = A::Acc::default();
+        let mut room = self.arith.mac_limit();
+        let mut flush = |acc: &mut A::Acc| {
+            let part = self.arith.redc(*acc);
+            total = Some(total.map_or(part, |t| self.arith.add(t, part)));
+            *acc = A::Acc::default();
+        };
+        for column in 0..columns {
+            let a = &a[column * self.len..][..width];
+            let p = &prepared[column * prepared_len..];
+            for (i, x) in a.iter().enumerate() {
+                if room == 0 {
+                    flush(&mut acc);
+                    room = self.arith.mac_limit();
+                }
+                room -= 1;
+                // b[k - i], or slot·b[k + width - i] behind it.
+                let y = if i <= k { p[k - i] } else { p[2 * width + k - i] };
+                acc = self.arith.mac(acc, *x, y);
+            }
+        }
+        flush(&mut acc);
+        total.unwrap_or_default()
+    }
+}
+
+/// `zeta^-1` for every node, in one pass: conjugate roots lie at mirrored places, up to sign.
+fn inverse_zetas(ntt: &Ntt) -> Vec<u64> {
+    let m = ntt.modulus();
+    let mut out = alloc::vec![0; ntt.zetas().len()];
+    for layer in ntt.layers() {
+        for node in 0..layer.nodes {
+            out[layer.nodes + node] = m.inv_vartime(ntt.zetas()[layer.nodes + node]).unwrap_or(0);
+        }
+    }
+    out
+}
+
+impl<A: Arith> Kernels<A::T> for Transform<A> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn prepared_len(&self) -> usize {
+        if self.width == 1 { self.len } else { 2 * self.len }
+    }
+
+    fn forward(&self, a: &mut [A::T]) {
+        let a = &mut a[..self.len];
+        for (layer, mode) in self.layers.iter().zip(&self.forward.modes) {
+            forward_layer(&self.arith, a, layer.half, &self.zetas[layer.nodes..2 * layer.nodes], *mode);
+        }
+        if self.forward.reduce_at_end {
+            for x in a {
+                *x = self.arith.reduce(*x);
+            }
+        }
+    }
+
+    fn inverse(&self, a: &mut [A::T], mont: bool) {
+        let a = &mut a[..self.len];
+        let scale = if mont { self.mont_scale } else { self.scale };
+        if self.layers.is_empty() {
+            for x in a {
+                *x = self.arith.mul_canonical(*x, scale.sum);
+            }
+            return;
+        }
+        for (layer, mode) in self.layers[1..].iter().rev().zip(&self.inverse.modes) {
+            inverse_layer(&self.arith, a, layer.half, &self.inverse_zetas[layer.nodes..2 * layer.nodes], *mode);
+        }
+        inverse_last(&self.arith, a, scale.sum, scale.difference, self.inverse.last);
+    }
+
+    fn product(&self, a: &mut [A::T], b: &[A::T], scratch: &mut [A::T]) {
+        let m = &self.arith;
+        match self.width {
+            1 => {
+                for (x, y) in a.iter_mut().zip(b) {
+                    *x = m.redc(m.mac(A::Acc::default(), *x, *y));
+                }
+            }
+            2 if m.mac_limit() >= 2 => {
+                let pairs = a.chunks_exact_mut(2).zip(b.chunks_exact(2));
+                for ((x, y), slot) in pairs.zip(&self.slots) {
+                    let wrapped = m.mul_reduced(y[1], *slot);
+                    let low = m.mac(m.mac(A::Acc::default(), x[0], y[0]), x[1], wrapped);
+                    let high = m.mac(m.mac(A::Acc::default(), x[0], y[1]), x[1], y[0]);
+                    (x[0], x[1]) = (m.redc(low), m.redc(high));
+                }
+            }
+            width => {
+                let (prepared, copy) = scratch.split_at_mut(2 * self.len);
+                self.prepare_with(b, prepared, None, &self.slots);
+                let slots = a.chunks_exact_mut(width).zip(prepared.chunks_exact(2 * width));
+                for (a, p) in slots {
+                    copy[..width].copy_from_slice(a);
+                    for (k, c) in a.iter_mut().enumerate() {
+                        *c = self.dot_coefficient(1, k, &copy[..width], p);
+                    }
+                }
+            }
+        }
+    }
+
+    fn product_scratch(&self) -> usize {
+        match self.width {
+            1 => 0,
+            2 if self.arith.mac_limit() >= 2 => 0,
+            width => 2 * self.len + width,
+        }
+    }
+
+    fn prepare(&self, b: &[A::T], prepared: &mut [A::T]) {
+        self.prepare_with(b, prepared, Some(self.mont_one), &self.mont_slots);
+    }
+
+    fn dot(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        let width = self.width;
+        let prepared_width = self.prepared_len() / (self.len / width);
+        for (slot, c) in out.chunks_exact_mut(width).enumerate() {
+            let (a, p) = (&a[slot * width..], &prepared[slot * prepared_width..]);
+            for (k, c) in c.iter_mut().enumerate() {
+                *c = self.dot_coefficient(columns, k, a, p);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Which layer reduces what, so that every lane keeps its range: the table of lazy ranges.
+
+use alloc::vec::Vec;
+
+/// How a layer's butterflies keep their range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::backend::cpu) struct Mode {
+    /// [`Mode::FREE`], [`Mode::REDUCE`] or [`Mode::STRICT`].
+    pub kind: u8,
+    /// Unsigned lanes, inverse: differences get this multiple of `q` added. Forward: the multiple that
+    /// [`Mode::REDUCE`] subtracts once.
+    pub multiple: u32,
+}
+
+impl Mode {
+    /// Nothing is reduced.
+    pub const FREE: u8 = 0;
+    /// The operand that is not multiplied (forward) or the sum (inverse) is reduced.
+    pub const REDUCE: u8 = 1;
+    /// Everything is reduced to `[0, q)`: moduli of 31 bits in 32-bit lanes.
+    pub const STRICT: u8 = 2;
+}
+
+/// The modes of all layers of one direction, in the order in which they run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::backend::cpu) struct Schedule {
+    /// One for each layer; for the inverse all but the last.
+    pub modes: Vec<Mode>,
+    /// The inverse's last layer, whose results are canonical.
+    pub last: Mode,
+    /// Whether lanes must be reduced after the forward layers.
+    pub reduce_at_end: bool,
+}
+
+/// Schedules of unsigned lanes with Shoup's multiplication; ranges in units of `q`, below `limit = 2^w / q`.
+///
+/// A product is below 2 whatever goes in. Forward: bounds start at 1 and grow by 2 a layer; where the next would pass
+/// the limit, the operand that is not multiplied is first brought below half. Inverse: sums double; a difference
+/// needs the whole bound added, so a bound never passes half the limit.
+pub(in crate::backend::cpu) fn unsigned(limit: u64, layers: u32) -> (Schedule, Schedule) {
+    let strict = Mode { kind: Mode::STRICT, multiple: 1 };
+    if limit < 4 {
+        let all = |count: u32| (0..count).map(|_| strict).collect();
+        return (
+            Schedule { modes: all(layers), last: strict, reduce_at_end: false },
+            Schedule { modes: all(layers.saturating_sub(1)), last: strict, reduce_at_end: false },
+        );
+    }
+    let limit = limit.min(1 << 16) as u32;
+    let mut bound = 1u32;
+    let mut forward = Vec::new();
+    for _ in 0..layers {
+        let half = bound.div_ceil(2);
+        forward.push(if bound + 2 <= limit {
+            bound += 2;
+            Mode { kind: Mode::FREE, multiple: 0 }
+        } else {
+            bound = half + 2;
+            Mode { kind: Mode::REDUCE, multiple: half }
+        });
+    }
+    let reduce_at_end = bound > 1;
+    let mut bound = 1u32;
+    let mut inverse = Vec::new();
+    for _ in 1..layers {
+        let multiple = bound;
+        inverse.push(if 4 * bound <= limit {
+            bound *= 2;
+            Mode { kind: Mode::FREE, multiple }
+        } else {
+            bound = bound.max(2);
+            Mode { kind: Mode::REDUCE, multiple }
+        });
+    }
+    let free = Mode { kind: Mode::FREE, multiple: 0 };
+    (
+        Schedule { modes: forward, last: free, reduce_at_end },
+        Schedule { modes: inverse, last: Mode { kind: Mode::FREE, multiple: bound }, reduce_at_end: false },
+    )
+}
+
+/// Schedules of 16-bit signed lanes: `product(m)` bounds a product of a lane of size at most `m` and a constant,
+/// `reduced` the result of a Barrett reduction; all lanes stay within `i16`.
+pub(in crate::backend::cpu) fn signed16(
+    q: i32,
+    reduced: i32,
+    product: impl Fn(i32) -> i32,
+    layers: u32,
+) -> (Schedule, Schedule) {
+    let most = i16::MAX as i32;
+    let mode = |kind| Mode { kind, multiple: 0 };
+    let mut bound = q - 1;
+    let mut forward = Vec::new();
+    for _ in 0..layers {
+        let grown = bound + product(bound);
+        forward.push(if grown <= most {
+            bound = grown;
+            mode(Mode::FREE)
+        } else {
+            bound = reduced + product(bound);
+            mode(Mode::REDUCE)
+        });
+    }
+    let reduce_at_end = bound >= q;
+    let mut bound = q - 1;
+    let mut inverse = Vec::new();
+    for _ in 1..layers {
+        let difference = product(2 * bound);
+        inverse.push(if 4 * bound <= most {
+            bound = (2 * bound).max(difference);
+            mode(Mode::FREE)
+        } else {
+            bound = reduced.max(difference);
+            mode(Mode::REDUCE)
+        });
+    }
+    (
+        Schedule { modes: forward, last: mode(Mode::FREE), reduce_at_end },
+        Schedule { modes: inverse, last: mode(Mode::FREE), reduce_at_end: false },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Follows the bounds of both schedules and checks that none passes the limit.
+    #[test]
+    fn unsigned_bounds_stay_below_the_limit() {
+        for limit in (4..70).chain([512, 1 << 16, 1 << 30]) {
+            let (forward, inverse) = unsigned(limit, 17);
+            let mut bound = 1u32;
+            for mode in &forward.modes {
+                if mode.kind == Mode::REDUCE {
+                    assert!(bound <= 2 * mode.multiple as u64);
+                    bound = mode.multiple as u64;
+                }
+                bound += 2;
+                assert!(bound <= limit, "limit {limit}");
+            }
+            let mut bound = 1u64;
+            for mode in inverse.modes.iter().chain([&inverse.last]) {
+                assert!(mode.multiple as u64 >= bound && 2 * bound <= limit, "limit {limit}");
+                bound = if mode.kind == Mode::REDUCE { bound.max(2) } else { (2 * bound).max(2) };
+            }
+        }
+    }
+}

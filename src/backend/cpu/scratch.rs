@@ -1,0 +1,35 @@
+//! Scratch memory: on the stack while it is small, erased after use.
+
+use alloc::vec::Vec;
+
+use zeroize::Zeroize;
+
+use crate::backend::buffer::Line;
+
+/// Calls `work` with `len` lanes of scratch memory, zero at first, aligned to 64 bytes, erased afterwards.
+///
+/// Up to 32 KiB lie on the stack: products up to N = 1024 allocate nothing.
+#[inline]
+pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
+    let lines = (len * size_of::<T>()).div_ceil(64);
+    match lines {
+        0..=16 => on_stack::<16, T, O>(len, work),
+        17..=64 => on_stack::<64, T, O>(len, work),
+        65..=256 => on_stack::<256, T, O>(len, work),
+        257..=512 => on_stack::<512, T, O>(len, work),
+        _ => {
+            let mut memory: Vec<Line> = alloc::vec![Line::default(); lines];
+            let out = work(&mut bytemuck::cast_slice_mut(&mut memory)[..len]);
+            memory.as_mut_slice().zeroize();
+            out
+        }
+    }
+}
+
+#[inline]
+fn on_stack<const LINES: usize, T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
+    let mut memory = [Line::default(); LINES];
+    let out = work(&mut bytemuck::cast_slice_mut(memory.as_mut_slice())[..len]);
+    memory.as_mut_slice().zeroize();
+    out
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(feature = "std"), no_std)]
+#![warn(missing_docs)]
+
+extern crate alloc;
+
+#[macro_use]
+mod bounds;
+pub mod arith;
+pub mod backend;
+pub mod context;
+mod error;
+pub mod ring;
+mod secret;
+
+
+pub use backend::{AnyBackend, Backend, Cpu, Reference, RingMul};
+pub use context::{PolyBatch, RingContext};
+pub use error::{Error, Result};
+pub use ring::{Ring, RingSpec, UserRing};
+pub use secret::SecretVec;
