@@ -14,6 +14,6 @@ mod word;
 pub use ct::{csub, mask_if_less, select};
 pub use modulus::Modulus;
 pub use primes::{Direction, factor_vartime, is_prime_vartime, ntt_primes};
-pub use roots::{bit_reverse, negacyclic_root, primitive_root_of_unity, max_negacyclic_length};
+pub use roots::{bit_reverse, max_negacyclic_length, negacyclic_root, primitive_root_of_unity};
 pub use shoup::Shoup;
 pub use word::Word;

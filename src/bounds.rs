@@ -8,13 +8,7 @@ macro_rules! debug_bounds {
         if cfg!(debug_assertions) {
             let range = $range;
             for (index, value) in $values.into_iter().enumerate() {
-                assert!(
-                    range.contains(value),
-                    "{}: value {} lies outside {:?}",
-                    $what,
-                    index,
-                    range
-                );
+                assert!(range.contains(value), "{}: value {} lies outside {:?}", $what, index, range);
             }
         }
     };

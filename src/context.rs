@@ -327,14 +327,7 @@ impl<B: RingMul<R>, R: Ring> RingContext<B, R> {
         b.check(self, "the prepared factor", if shared { 1 } else { a.batch() })?;
         let terms = self.room(a.terms(), 0, 1)?;
         let mut out = self.zeros(a.batch())?;
-        self.backend().pointwise_prepared(
-            self.plan(),
-            a.batch(),
-            shared,
-            a.buffer(),
-            b.buffer(),
-            out.buffer_mut(),
-        )?;
+        self.backend().pointwise_prepared(self.plan(), a.batch(), shared, a.buffer(), b.buffer(), out.buffer_mut())?;
         out.set_terms(terms);
         Ok(out)
     }
@@ -414,8 +407,7 @@ pub(crate) fn check_reduced<W: Word>(coefficients: &[W], q: u64) -> Result<()> {
 /// Zero coefficients on the host.
 fn host_zeros<W: Word>(len: usize) -> Result<Vec<W>> {
     let mut out = Vec::new();
-    out.try_reserve_exact(len)
-        .map_err(|_| Error::OutOfMemory { bytes: len as u128 * size_of::<W>() as u128 })?;
+    out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: len as u128 * size_of::<W>() as u128 })?;
     out.resize(len, W::ZERO);
     Ok(out)
 }

@@ -119,11 +119,7 @@ pub enum Error {
 
 /// Shortens text for an error message: hostile input may be of any length.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut out: String = text
-        .chars()
-        .take(60)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let mut out: String = text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().count() > 60 {
         out.push('…');
     }

@@ -13,7 +13,6 @@ mod error;
 pub mod ring;
 mod secret;
 
-
 pub use backend::{AnyBackend, Backend, Cpu, Reference, RingMul};
 pub use context::{PolyBatch, RingContext};
 pub use error::{Error, Result};

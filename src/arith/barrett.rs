@@ -26,8 +26,7 @@ macro_rules! barrett {
                 if cfg!(debug_assertions) {
                     assert!(x >> (2 * self.bits) == 0, "Barrett: operand out of range");
                 }
-                let estimate =
-                    ((x >> (self.bits - 1)) * self.barrett_product as $D) >> (self.bits + 1);
+                let estimate = ((x >> (self.bits - 1)) * self.barrett_product as $D) >> (self.bits + 1);
                 let rest = (x as $W).wrapping_sub((estimate as $W).wrapping_mul(self.q));
                 // The first subtraction may meet values up to 3q, beyond what the sign trick covers for q > 2^(w-2).
                 self.csub(Self::csub_wide(rest, self.q))
@@ -38,9 +37,7 @@ macro_rules! barrett {
             pub const fn reduce_wide(&self, x: $D) -> $W {
                 let high = (x >> <$W>::BITS) as $W;
                 let estimate = ((high as $D * self.r_quotient as $D) >> <$W>::BITS) as $W;
-                let product = high
-                    .wrapping_mul(self.r)
-                    .wrapping_sub(estimate.wrapping_mul(self.q));
+                let product = high.wrapping_mul(self.r).wrapping_sub(estimate.wrapping_mul(self.q));
                 self.add(self.csub(product), self.reduce(x as $W))
             }
 

@@ -45,11 +45,7 @@ macro_rules! modulus {
             pub fn new(q: $W) -> Result<Self> {
                 Self::checked(q).ok_or(Error::InvalidModulus {
                     q: q as u64,
-                    reason: concat!(
-                        "it must lie in [2, 2^",
-                        stringify!($max_bits),
-                        ") for this word"
-                    ),
+                    reason: concat!("it must lie in [2, 2^", stringify!($max_bits), ") for this word"),
                 })
             }
 
@@ -66,8 +62,7 @@ macro_rules! modulus {
                 let mut q_inv: $W = if q % 2 == 1 { q } else { 0 };
                 let mut step = 0;
                 while step < 5 {
-                    q_inv = q_inv
-                        .wrapping_mul((2 as $W).wrapping_sub(q.wrapping_mul(q_inv)));
+                    q_inv = q_inv.wrapping_mul((2 as $W).wrapping_sub(q.wrapping_mul(q_inv)));
                     step += 1;
                 }
                 Some(Self {

@@ -9,11 +9,7 @@ use crate::{Error, Result};
 /// assert_eq!(karat::arith::bit_reverse(0b0011, 4), 0b1100);
 /// ```
 pub const fn bit_reverse(index: usize, bits: u32) -> usize {
-    if bits == 0 {
-        0
-    } else {
-        index.reverse_bits() >> (usize::BITS - bits)
-    }
+    if bits == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - bits) }
 }
 
 /// The least element of multiplicative order exactly `order`, a power of two, modulo a prime.
@@ -99,11 +95,7 @@ pub fn negacyclic_root(q: u64, n: u64) -> Result<u64> {
     }
     let gamma = joined.0;
     if whole.pow(gamma, n) != q - 1 {
-        return Err(Error::NoRoot {
-            what: "root of -1",
-            q,
-            reason: alloc::format!("no gamma has gamma^{n} = -1"),
-        });
+        return Err(Error::NoRoot { what: "root of -1", q, reason: alloc::format!("no gamma has gamma^{n} = -1") });
     }
     Ok(gamma)
 }
@@ -116,10 +108,7 @@ pub fn negacyclic_root(q: u64, n: u64) -> Result<u64> {
 /// assert_eq!(karat::arith::max_negacyclic_length(1024, 256), 0);
 /// ```
 pub fn max_negacyclic_length(q: u64, limit: u64) -> u64 {
-    factor_vartime(q)
-        .iter()
-        .map(|(p, _)| 1u64 << (p - 1).trailing_zeros() >> 1)
-        .fold(limit, u64::min)
+    factor_vartime(q).iter().map(|(p, _)| 1u64 << (p - 1).trailing_zeros() >> 1).fold(limit, u64::min)
 }
 
 /// The number below `m1·m2` with the given residues; the moduli are coprime and their product is below 2^62.

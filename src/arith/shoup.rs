@@ -27,10 +27,7 @@ macro_rules! shoup {
             /// # Bounds
             /// `value` canonical.
             pub const fn shoup(&self, value: $W) -> Shoup<$W> {
-                Shoup {
-                    value,
-                    quotient: (((value as $D) << <$W>::BITS) / self.q as $D) as $W,
-                }
+                Shoup { value, quotient: (((value as $D) << <$W>::BITS) / self.q as $D) as $W }
             }
 
             /// `x · factor`, lazily reduced.
@@ -41,8 +38,7 @@ macro_rules! shoup {
             #[inline(always)]
             pub const fn mul_shoup_lazy(&self, x: $W, factor: Shoup<$W>) -> $W {
                 let estimate = ((x as $D * factor.quotient as $D) >> <$W>::BITS) as $W;
-                x.wrapping_mul(factor.value)
-                    .wrapping_sub(estimate.wrapping_mul(self.q))
+                x.wrapping_mul(factor.value).wrapping_sub(estimate.wrapping_mul(self.q))
             }
 
             /// `x · factor`, canonical.

@@ -157,13 +157,7 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         dispatch!(self, plan, |b, p| RingMul::<R>::mat_vec(b, p, shape, matrix, vector, out))
     }
 
-    fn prepare(
-        &self,
-        plan: &AnyPlan,
-        batch: usize,
-        ntt: &AnyBuffer<u64>,
-        prepared: &mut AnyBuffer<u64>,
-    ) -> Result<()> {
+    fn prepare(&self, plan: &AnyPlan, batch: usize, ntt: &AnyBuffer<u64>, prepared: &mut AnyBuffer<u64>) -> Result<()> {
         let (AnyBuffer::Host(ntt), AnyBuffer::Host(prepared)) = (ntt, prepared);
         dispatch!(self, plan, |b, p| RingMul::<R>::prepare(b, p, batch, ntt, prepared))
     }

@@ -42,9 +42,7 @@ impl<W: Word> HostBuffer<W> {
     pub fn new(len: usize, erase: Erase) -> Result<Self> {
         let count = len.div_ceil(64 / size_of::<W>());
         let mut lines = Vec::new();
-        lines
-            .try_reserve_exact(count)
-            .map_err(|_| Error::OutOfMemory { bytes: count as u128 * 64 })?;
+        lines.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes: count as u128 * 64 })?;
         lines.resize(count, Line::default());
         Ok(Self { lines, len, erase, word: PhantomData })
     }
@@ -93,21 +91,13 @@ macro_rules! host_memory {
             crate::backend::HostBuffer::new(len, erase)
         }
 
-        fn upload<W: crate::arith::Word>(
-            &self,
-            source: &[W],
-            target: &mut Self::Buffer<W>,
-        ) -> crate::Result<()> {
+        fn upload<W: crate::arith::Word>(&self, source: &[W], target: &mut Self::Buffer<W>) -> crate::Result<()> {
             crate::backend::expect_len("the buffer", target.len(), source.len())?;
             target[..source.len()].copy_from_slice(source);
             Ok(())
         }
 
-        fn download<W: crate::arith::Word>(
-            &self,
-            source: &Self::Buffer<W>,
-            target: &mut [W],
-        ) -> crate::Result<()> {
+        fn download<W: crate::arith::Word>(&self, source: &Self::Buffer<W>, target: &mut [W]) -> crate::Result<()> {
             crate::backend::expect_len("the buffer", source.len(), target.len())?;
             target.copy_from_slice(&source[..target.len()]);
             Ok(())

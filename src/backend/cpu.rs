@@ -170,13 +170,7 @@ impl<R: Ring> RingMul<R> for Cpu {
         Ok(())
     }
 
-    fn prepare(
-        &self,
-        plan: &Plan,
-        batch: usize,
-        ntt: &HostBuffer<u64>,
-        prepared: &mut HostBuffer<u64>,
-    ) -> Result<()> {
+    fn prepare(&self, plan: &Plan, batch: usize, ntt: &HostBuffer<u64>, prepared: &mut HostBuffer<u64>) -> Result<()> {
         let (words, prepared_words) = (plan.ntt_words(), plan.prepared_words());
         expect_len("the operand", ntt.len(), batch * words)?;
         expect_len("the result", prepared.len(), batch * prepared_words)?;

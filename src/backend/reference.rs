@@ -94,10 +94,7 @@ impl ReferencePlan {
     /// ```
     pub fn coefficient(&self, a: &[u64], b: &[u64], index: usize) -> Result<u64> {
         let [(0, wrap)] = self.tail[..] else {
-            return Err(Error::Unsupported {
-                what: "single coefficient",
-                reason: "f must be x^N + c".into(),
-            });
+            return Err(Error::Unsupported { what: "single coefficient", reason: "f must be x^N + c".into() });
         };
         let m = &self.modulus;
         let sum = |pairs: core::ops::Range<usize>, degree: usize| {

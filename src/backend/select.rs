@@ -13,9 +13,7 @@ impl AnyBackend {
     /// `BackendUnavailable` where the name is unknown or this machine or build lacks the backend: an override that
     /// cannot be met never falls back.
     pub fn from_name(name: &str) -> Result<Self> {
-        let unavailable = |reason: &str| {
-            Err(Error::BackendUnavailable { name: excerpt(name), reason: reason.into() })
-        };
+        let unavailable = |reason: &str| Err(Error::BackendUnavailable { name: excerpt(name), reason: reason.into() });
         match name {
             "auto" => Ok(Self::Cpu(Cpu::new())),
             "scalar" => Ok(Self::Cpu(Cpu::scalar())),

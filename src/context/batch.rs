@@ -44,9 +44,7 @@ impl<B: RingMul<R>, R: Ring, D: Domain, S: Secrecy> PolyBatch<B, R, D, S> {
             return Err(Error::WrongLength { what: "the batch", expected: 1, got: 0 });
         }
         let words = D::words(context.backend(), context.plan(), context.ring());
-        let len = words
-            .checked_mul(batch)
-            .ok_or(Error::OutOfMemory { bytes: words as u128 * batch as u128 * 8 })?;
+        let len = words.checked_mul(batch).ok_or(Error::OutOfMemory { bytes: words as u128 * batch as u128 * 8 })?;
         let buffer = context.backend().alloc(len, S::ERASE)?;
         Ok(Self { context: context.clone(), batch, buffer, terms: 0, secrecy: PhantomData })
     }

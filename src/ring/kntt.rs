@@ -168,9 +168,7 @@ impl Kntt {
         let parts = self.parts;
         let diagonal = |degree: usize| {
             let pairs = degree.saturating_sub(parts - 1)..=degree / 2;
-            pairs.fold(alloc::vec![0; self.ntt.shape().points], |sum, i| {
-                self.sum(&sum, product(i, degree - i))
-            })
+            pairs.fold(alloc::vec![0; self.ntt.shape().points], |sum, i| self.sum(&sum, product(i, degree - i)))
         };
         (0..parts)
             .map(|k| {

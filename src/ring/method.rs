@@ -79,11 +79,9 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Complete(shape) => write!(f, "complete NTT of {} points", shape.points),
-            Self::Kntt { shape, alpha } => write!(
-                f,
-                "k-NTT, alpha = {alpha}: {} transforms of {} points",
-                shape.width, shape.points
-            ),
+            Self::Kntt { shape, alpha } => {
+                write!(f, "k-NTT, alpha = {alpha}: {} transforms of {} points", shape.width, shape.points)
+            }
             Self::Lift { inside: Some(_), .. } => write!(f, "lift, reduced inside the transform"),
             Self::Lift { inside: None, .. } => write!(f, "lift, linear product"),
         }
@@ -132,11 +130,9 @@ impl Method {
             Self::Lift { reason, .. } => reason.clone(),
             _ if ring.alpha().is_some() => "alpha was given".into(),
             Self::Complete(shape) => alloc::format!("{} divides p - 1 for every prime p of q", order(shape)),
-            Self::Kntt { shape, .. } => alloc::format!(
-                "{} divides p - 1 for every prime p of q, {} does not",
-                order(shape),
-                2 * order(shape)
-            ),
+            Self::Kntt { shape, .. } => {
+                alloc::format!("{} divides p - 1 for every prime p of q, {} does not", order(shape), 2 * order(shape))
+            }
         }
     }
 }
@@ -217,9 +213,7 @@ pub(super) fn check_alpha(ring: &RingSpec, alpha: u32) -> Result<()> {
     }
     let least = most - points.trailing_zeros();
     if alpha > most {
-        return error(alloc::format!(
-            "2^alpha must divide N = {n}: usable are {least} to {most}"
-        ));
+        return error(alloc::format!("2^alpha must divide N = {n}: usable are {least} to {most}"));
     }
     if alpha < least {
         return error(alloc::format!(

@@ -54,18 +54,13 @@ impl RingSpec {
     /// ```
     pub fn new(n: usize, q: u64, f: Quotient) -> Result<Self> {
         if n == 0 || n > MAX_N {
-            return Err(Error::InvalidRing(alloc::format!(
-                "N = {n}: the degree must lie in [1, {MAX_N}]"
-            )));
+            return Err(Error::InvalidRing(alloc::format!("N = {n}: the degree must lie in [1, {MAX_N}]")));
         }
         if !(2..MAX_Q).contains(&q) {
             return Err(Error::InvalidModulus { q, reason: "q must lie in [2, 2^62)" });
         }
         if let Some(term) = f.lower_terms().first().filter(|term| term.exponent >= n) {
-            return Err(Error::InvalidRing(alloc::format!(
-                "f has a term of exponent {} beside x^{n}",
-                term.exponent
-            )));
+            return Err(Error::InvalidRing(alloc::format!("f has a term of exponent {} beside x^{n}", term.exponent)));
         }
         Ok(Self { name: Cow::Borrowed(""), n, q, f, alpha: None, gamma: None, source: "" })
     }
@@ -202,9 +197,7 @@ impl FromStr for RingSpec {
                 .ok_or_else(|| bad(alloc::format!("`{}` is not of the form key=value", excerpt(part))))?;
             let number = || {
                 let value = value.trim();
-                value
-                    .parse::<u64>()
-                    .map_err(|_| bad(alloc::format!("`{}` is not a number", excerpt(value))))
+                value.parse::<u64>().map_err(|_| bad(alloc::format!("`{}` is not a number", excerpt(value))))
             };
             let twice = match key.trim() {
                 "n" | "N" => n.replace(number()?).is_some(),
@@ -309,9 +302,23 @@ mod tests {
     #[test]
     fn impossible_rings_are_errors() {
         for text in [
-            "", "ml-kem2", "q=17", "f=x^8+1", "n=9,q=17,f=x^8+1", "n=0,q=17,f=1", "q=0,f=x^8+1", "q=1,f=x^8+1",
-            "q=4611686018427387904,f=x^8+1", "q=17,f=x^131073+1", "q=17,q=17,f=x+1", "q=17,f=x^8+1,alpha=4",
-            "q=17,f=x^8-1,alpha=1", "q=16,f=x^8+1,alpha=1", "q=17,f=x^8+1,alpha=99999999999", "k=3,q=17,f=x+1", "q=-3,f=x+1",
+            "",
+            "ml-kem2",
+            "q=17",
+            "f=x^8+1",
+            "n=9,q=17,f=x^8+1",
+            "n=0,q=17,f=1",
+            "q=0,f=x^8+1",
+            "q=1,f=x^8+1",
+            "q=4611686018427387904,f=x^8+1",
+            "q=17,f=x^131073+1",
+            "q=17,q=17,f=x+1",
+            "q=17,f=x^8+1,alpha=4",
+            "q=17,f=x^8-1,alpha=1",
+            "q=16,f=x^8+1,alpha=1",
+            "q=17,f=x^8+1,alpha=99999999999",
+            "k=3,q=17,f=x+1",
+            "q=-3,f=x+1",
         ] {
             assert!(text.parse::<RingSpec>().is_err(), "{text}");
         }

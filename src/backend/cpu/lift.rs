@@ -53,10 +53,7 @@ const TERMS: u64 = 1 << 8;
 const PRIME_BITS: u32 = 60;
 
 impl Lift<u64> {
-    pub(super) fn new(
-        spec: &RingSpec,
-        kernels: impl Fn(&Ntt) -> Result<Box<dyn Kernels<u64>>>,
-    ) -> Result<Self> {
+    pub(super) fn new(spec: &RingSpec, kernels: impl Fn(&Ntt) -> Result<Box<dyn Kernels<u64>>>) -> Result<Self> {
         let Method::Lift { inside, .. } = spec.method() else {
             return Err(Error::InvalidRing("this ring needs no lift".into()));
         };

@@ -19,10 +19,7 @@ impl Cpu {
         if self.threads && plan.n() * (out.len() / item) >= PARALLEL_COEFFICIENTS {
             use rayon::prelude::*;
             let items = PARALLEL_COEFFICIENTS.div_ceil(4 * plan.n());
-            out.par_chunks_exact_mut(item)
-                .with_min_len(items)
-                .enumerate()
-                .for_each(|(i, out)| work(i, out));
+            out.par_chunks_exact_mut(item).with_min_len(items).enumerate().for_each(|(i, out)| work(i, out));
             return;
         }
         for (i, out) in out.chunks_exact_mut(item).enumerate() {

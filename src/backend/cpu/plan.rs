@@ -139,10 +139,9 @@ impl Plan {
 
     pub(super) fn check_exportable(&self) -> Result<()> {
         match (&self.engine, &self.method) {
-            (Engine::Lift(_), Method::Lift { reason, .. }) => Err(Error::Unsupported {
-                what: "transform over its own modulus",
-                reason: reason.clone(),
-            }),
+            (Engine::Lift(_), Method::Lift { reason, .. }) => {
+                Err(Error::Unsupported { what: "transform over its own modulus", reason: reason.clone() })
+            }
             _ => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ pub(super) use shoup::{Shoup32, Shoup64};
 
 use alloc::vec::Vec;
 
-use self::layers::{forward_layer, inverse_layer, inverse_last};
+use self::layers::{forward_layer, inverse_last, inverse_layer};
 use self::schedule::Schedule;
 use super::kernels::{Kernels, Lane};
 use crate::Result;
@@ -50,13 +50,7 @@ pub(super) trait Arith: Copy + Send + Sync + 'static {
     fn mul_reduced(&self, x: Self::T, factor: Self::Tw) -> Self::T;
 
     /// A forward butterfly `(x + w·y, x - w·y)`; `MODE` is one of [`schedule::Mode`]'s constants, `c` its parameter.
-    fn forward_butterfly<const MODE: u8>(
-        &self,
-        x: Self::T,
-        y: Self::T,
-        w: Self::Tw,
-        c: Self::T,
-    ) -> (Self::T, Self::T);
+    fn forward_butterfly<const MODE: u8>(&self, x: Self::T, y: Self::T, w: Self::Tw, c: Self::T) -> (Self::T, Self::T);
 
     /// An inverse butterfly before its multiplication: `(x + y, x - y)`, the first reduced as `MODE` says.
     fn inverse_butterfly<const MODE: u8>(&self, x: Self::T, y: Self::T, c: Self::T) -> (Self::T, Self::T);

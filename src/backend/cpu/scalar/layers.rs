@@ -1,7 +1,7 @@
 //! One layer of butterflies over a slice.
 
-use super::schedule::Mode;
 use super::Arith;
+use super::schedule::Mode;
 
 /// Calls a function with the mode of a layer as a constant.
 macro_rules! with_mode {

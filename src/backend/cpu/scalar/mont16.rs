@@ -65,13 +65,7 @@ impl Arith for Mont16 {
         // A reduced lane is below q, a prepared one below the bound of a product: sums stay below 2^15·q.
         let product = Self::product_bound(q as i32, q as i32) as u64;
         let mac_limit = ((q << 15) - 1) / (q * product.max(q.div_ceil(2)));
-        Ok(Self {
-            q: q as i16,
-            q_inv: m.q_inv() as i16,
-            barrett: barrett as i16,
-            shift,
-            mac_limit: mac_limit as usize,
-        })
+        Ok(Self { q: q as i16, q_inv: m.q_inv() as i16, barrett: barrett as i16, shift, mac_limit: mac_limit as usize })
     }
 
     fn schedules(&self, layers: u32) -> (Schedule, Schedule) {
@@ -178,8 +172,7 @@ mod tests {
     fn montgomery_of_every_lane() {
         for q in MODULI {
             let m = Mont16::new(q).unwrap();
-            let constants: Vec<u64> =
-                if q == 3329 { (0..q).collect() } else { vec![0, 1, 2, q / 2, q / 2 + 1, q - 1] };
+            let constants: Vec<u64> = if q == 3329 { (0..q).collect() } else { vec![0, 1, 2, q / 2, q / 2 + 1, q - 1] };
             for z in constants {
                 let w = m.factor(z);
                 for x in (i16::MIN..=i16::MAX).step_by(if q == 3329 { 7 } else { 1 }).chain([i16::MAX]) {

@@ -1,7 +1,7 @@
 //! Unsigned lanes of 32 and 64 bits: Shoup's multiplication by constants, Montgomery reduction of sums of products.
 
-use super::schedule::{Mode, Schedule, unsigned};
 use super::Arith;
+use super::schedule::{Mode, Schedule, unsigned};
 use crate::Result;
 use crate::arith::{Modulus, Shoup};
 
