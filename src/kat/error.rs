@@ -9,7 +9,7 @@ use std::string::{String, ToString};
 #[non_exhaustive]
 pub enum KatError {
     /// The operating system refused to read or write.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(io::Error),
     /// A gzip stream ends before its trailer.
     #[error("the gzip data is cut off: the file is not complete, fetch it again")]
@@ -38,7 +38,7 @@ pub enum KatError {
     #[error("the header [{0} = ...] is missing: a ring needs n, q and f before its first record")]
     MissingHeader(&'static str),
     /// The headers describe no ring that karat knows.
-    #[error("{0}")]
+    #[error(transparent)]
     Ring(crate::Error),
     /// `n` is not the degree of `f`.
     #[error("n = {n}, but f has degree {degree}")]
@@ -107,7 +107,7 @@ pub enum KatError {
         max: usize,
     },
     /// The engine refused the ring or the product.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] crate::Error),
 }
 
@@ -135,7 +135,6 @@ pub struct FileError {
     /// The line, from 1; 0 where the error belongs to no line.
     pub line: u64,
     /// What is wrong.
-    #[source]
     pub error: KatError,
 }
 

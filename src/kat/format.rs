@@ -32,15 +32,15 @@ impl Format {
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
         let named = named_rsp(path);
         match first.and_then(key) {
-            Some(b"n" | b"q" | b"f" | b"a" | b"b" | b"c") => Ok(Self::Ring),
-            // The next field tells a ring's `count` from that of other `.rsp` files.
+            // The next field tells a ring's `count` from that of other response files.
             Some(b"count") => match lines.find(|line| !line.is_empty()).and_then(key) {
-                Some(b"a" | b"b" | b"c") => Ok(Self::Ring),
+                Some(key) if RING_KEYS.contains(&key) => Ok(Self::Ring),
                 None if named => Ok(Self::Ring),
                 _ => Err("a response file that is not about rings: no reader for it".into()),
             },
+            Some(key) if RING_KEYS.contains(&key) => Ok(Self::Ring),
             // Headers of one's own may stand before those of a ring.
-            Some(_) if lines.filter_map(key).any(|key| matches!(key, b"n" | b"q" | b"f")) => Ok(Self::Ring),
+            Some(_) if lines.filter_map(key).any(|key| HEADERS.contains(&key)) => Ok(Self::Ring),
             Some(other) => Err(["unknown format: it begins with the field `", &excerpt(other), "`"].concat()),
             None if named => Ok(Self::Ring),
             None => Err(match first {
@@ -51,6 +51,9 @@ impl Format {
         }
     }
 }
+
+const HEADERS: [&[u8]; 3] = [b"n", b"q", b"f"];
+const RING_KEYS: [&[u8]; 7] = [b"n", b"q", b"f", b"count", b"a", b"b", b"c"];
 
 /// The key of a line `key = value` or `[key = value]`.
 fn key(line: &[u8]) -> Option<&[u8]> {
