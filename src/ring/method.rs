@@ -189,16 +189,12 @@ pub(super) fn choose(ring: &RingSpec) -> Method {
         Choice::Lift => return Method::Lift { inside, reason: "the lift was asked for".into() },
     }
     let points = max_points(n, q, wrap);
-    if points > 0 && n / points <= MAX_AUTOMATIC_WIDTH {
-        return transform(n, points, wrap);
-    }
-    let reason = if points == 0 {
-        "q is even: no root of -1".into()
-    } else {
-        alloc::format!(
-            "q allows {points} points for {n} coefficients: {} at each point are more than {MAX_AUTOMATIC_WIDTH}",
-            n / points
-        )
+    let reason = match n.checked_div(points) {
+        None => "q is even: no root of -1".into(),
+        Some(..=MAX_AUTOMATIC_WIDTH) => return transform(n, points, wrap),
+        Some(width) => alloc::format!(
+            "q allows {points} points for {n} coefficients: {width} at each point are more than {MAX_AUTOMATIC_WIDTH}"
+        ),
     };
     Method::Lift { inside, reason }
 }
