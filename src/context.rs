@@ -396,7 +396,8 @@ impl<R: Ring> RingContext<Cpu, R> {
 
 /// Checks that all coefficients lie in `[0, q)`. All are looked at before the first bad one is searched for.
 pub(crate) fn check_reduced<W: Word>(coefficients: &[W], q: u64) -> Result<()> {
-    let bad = coefficients.iter().fold(0, |bad, c| bad | (q - 1).wrapping_sub(c.to_u64()));
+    // The borrow of q - 1 - c shows c >= q for c < 2^63; the top bit of c itself shows the rest.
+    let bad = coefficients.iter().fold(0, |bad, c| bad | (q - 1).wrapping_sub(c.to_u64()) | c.to_u64());
     if bad >> 63 == 0 {
         return Ok(());
     }
