@@ -45,7 +45,8 @@ fn case<W: Word>(
     for op in Op::ALL {
         let id = format!("{}/{name}/{}/{batch}", op.name(), backend.name());
         criterion.bench_function(&id, |bencher| {
-            let case = case.get_or_insert_with(|| Case::new(backend, ring.clone(), batch).expect("the ring works here"));
+            let case =
+                case.get_or_insert_with(|| Case::new(backend, ring.clone(), batch).expect("the ring works here"));
             assert!(case.is_right(op).expect("the operation runs"), "{id} is wrong");
             bencher.iter(|| case.run(op));
         });

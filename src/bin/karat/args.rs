@@ -43,9 +43,4 @@ impl BackendArgs {
             None => AnyBackend::from_env()?,
         })
     }
-
-    /// Whether `--backend` is there.
-    pub fn is_given(&self) -> bool {
-        self.backend.is_some()
-    }
 }

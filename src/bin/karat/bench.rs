@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::BackendArgs;
 use crate::failure::Failure;
-use crate::output::{Output, Summary, progress};
+use crate::output::{Output, Summary, complain, progress};
 use crate::word::{WithWord, with_word};
 use case::{Case, Op, Subject, subjects};
 use measure::medians;
@@ -91,7 +91,7 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     bar.finish_and_clear();
     print(&rows, out)?;
     for id in &wrong {
-        eprintln!("wrong result, not timed: {id}");
+        complain(format_args!("wrong result, not timed: {id}"));
     }
     Ok(Summary { passed: rows.len() as u64, failed: wrong.len() as u64, skipped: 0 })
 }

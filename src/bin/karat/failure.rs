@@ -29,6 +29,15 @@ pub enum Failure {
     /// The arguments do not fit together.
     #[error("{0}")]
     Usage(String),
+    /// A vector file is not there or not what it should be.
+    #[error(transparent)]
+    VectorFile(#[from] karat::kat::FileError),
+    /// Vectors cannot be made.
+    #[error(transparent)]
+    Vectors(#[from] karat::kat::KatError),
+    /// The errors were told as they came.
+    #[error("there were errors")]
+    Told,
     /// The reader of standard output has gone.
     #[error("standard output is closed")]
     ClosedPipe,

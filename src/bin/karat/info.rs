@@ -40,9 +40,7 @@ pub fn run(_args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     for row in &rows {
         out.row(row)?;
     }
-    let cells = rows.into_iter().map(|row| {
-        vec![row.item, if row.available { "yes" } else { "no" }.into(), row.detail]
-    });
+    let cells = rows.into_iter().map(|row| vec![row.item, if row.available { "yes" } else { "no" }.into(), row.detail]);
     out.table(&["what", "there", "detail"], &[], cells.collect())?;
     Ok(Summary::default())
 }

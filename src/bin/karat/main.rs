@@ -2,9 +2,11 @@
 
 mod args;
 mod bench;
+mod builtin;
 mod check;
 mod failure;
 mod info;
+mod kat;
 mod mul;
 mod npy;
 mod ntt;
@@ -15,6 +17,7 @@ mod rings;
 mod sink;
 mod staged;
 mod text;
+mod vectors;
 mod word;
 
 use std::process::ExitCode;
@@ -22,7 +25,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use failure::Failure;
-use output::{Output, Summary};
+use output::{Output, Summary, complain};
 
 /// Multiplies polynomials in the rings of lattice cryptography.
 ///
@@ -43,31 +46,54 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Args),
+    Kat(kat::Args),
     Mul(mul::Args),
     Ntt(ntt::Args),
+    Vectors(vectors::Args),
     Bench(bench::Args),
     Rings(rings::Args),
     Info(info::Args),
 }
 
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Check(_) => "check",
+            Self::Kat(_) => "kat",
+            Self::Mul(_) => "mul",
+            Self::Ntt(_) => "ntt",
+            Self::Vectors(_) => "vectors",
+            Self::Bench(_) => "bench",
+            Self::Rings(_) => "rings",
+            Self::Info(_) => "info",
+        }
+    }
+
+    fn run(&self, out: &mut Output) -> Result<Summary, Failure> {
+        match self {
+            Self::Check(args) => check::run(args, out),
+            Self::Kat(args) => kat::run(args, out),
+            Self::Mul(args) => mul::run(args, out),
+            Self::Ntt(args) => ntt::run(args, out),
+            Self::Vectors(args) => vectors::run(args, out),
+            Self::Bench(args) => bench::run(args, out),
+            Self::Rings(args) => rings::run(args, out),
+            Self::Info(args) => info::run(args, out),
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let (name, run): (_, Box<dyn FnOnce(&mut Output) -> Result<Summary, Failure>>) = match cli.command {
-        Command::Check(args) => ("check", Box::new(move |out| check::run(&args, out))),
-        Command::Mul(args) => ("mul", Box::new(move |out| mul::run(&args, out))),
-        Command::Ntt(args) => ("ntt", Box::new(move |out| ntt::run(&args, out))),
-        Command::Bench(args) => ("bench", Box::new(move |out| bench::run(&args, out))),
-        Command::Rings(args) => ("rings", Box::new(move |out| rings::run(&args, out))),
-        Command::Info(args) => ("info", Box::new(move |out| info::run(&args, out))),
-    };
-    let mut out = Output::new(name, cli.json);
-    match run(&mut out).and_then(|summary| out.finish(summary)) {
+    let Cli { json, command } = Cli::parse();
+    let mut out = Output::new(command.name(), json);
+    match command.run(&mut out).and_then(|summary| out.finish(summary)) {
         Ok(summary) if summary.failed > 0 => ExitCode::from(1),
         Ok(_) => ExitCode::SUCCESS,
         // Whoever read our output has seen enough (`karat rings | head -1`).
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::Told) => ExitCode::from(2),
         Err(failure) => {
-            eprintln!("error: {failure}");
+            complain(format_args!("error: {failure}"));
             ExitCode::from(2)
         }
     }

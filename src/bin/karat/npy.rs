@@ -101,16 +101,15 @@ impl<R: Read> NpyReader<R> {
             };
         }
         self.reader.read_exact(&mut self.bytes).map_err(|e| match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => {
-                self.error(format!("row {}", self.row), format!("the file ends here; the shape says {} rows", self.rows))
-            }
+            std::io::ErrorKind::UnexpectedEof => self
+                .error(format!("row {}", self.row), format!("the file ends here; the shape says {} rows", self.rows)),
             _ => Failure::io(&self.name)(e),
         })?;
         for (i, bytes) in self.bytes.chunks_exact(self.item.bytes).enumerate() {
             let residue = self.format.residue(self.item.value(bytes));
-            out.push(residue.ok_or_else(|| {
-                self.error(format!("row {}, coefficient {i}", self.row), self.format.range())
-            })?);
+            out.push(
+                residue.ok_or_else(|| self.error(format!("row {}, coefficient {i}", self.row), self.format.range()))?,
+            );
         }
         self.row += 1;
         Ok(true)
@@ -182,7 +181,7 @@ mod tests {
         }
         assert_eq!(read(&array("|u1", "False", "(2,)", &[1, 255])).unwrap(), [1, 255]);
         assert_eq!(read(&array(">u2", "False", "(2,)", &[0, 1, 1, 0])).unwrap(), [1, 256]);
-        assert_eq!(read(&array("<u8", "False", "(0, 2)", &[])).unwrap(), []);
+        assert!(read(&array("<u8", "False", "(0, 2)", &[])).unwrap().is_empty());
     }
 
     #[test]

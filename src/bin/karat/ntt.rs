@@ -89,9 +89,8 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let backend = args.backend.backend()?;
     let tables = Ntt::of_ring(&spec)?;
     let order = args.order.unwrap_or_else(|| Order::default_for(&spec, &tables));
-    let positions = (0..tables.shape().points)
-        .map(|t| order.of().position(&spec, &tables, t))
-        .collect::<Result<Vec<_>, _>>()?;
+    let positions =
+        (0..tables.shape().points).map(|t| order.of().position(&spec, &tables, t)).collect::<Result<Vec<_>, _>>()?;
     let slots = Slots { width: tables.shape().width, positions };
     let format = Format { n: spec.n(), q: spec.q(), centred: args.centred };
     let (method, alpha) = spec.method().label();

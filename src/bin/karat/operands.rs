@@ -33,8 +33,20 @@ fn extreme(pair: usize, i: usize, n: usize, q: u64) -> Option<(u64, u64)> {
         // The centred extremes of both signs: what a lift must have room for.
         3 => (half, half),
         4 => ((half + 1) % q, half),
-        5 => if alternating { (half, (half + 1) % q) } else { ((half + 1) % q, half) },
-        6 => if alternating { (half, most) } else { (0, 1 % q) },
+        5 => {
+            if alternating {
+                (half, (half + 1) % q)
+            } else {
+                ((half + 1) % q, half)
+            }
+        }
+        6 => {
+            if alternating {
+                (half, most)
+            } else {
+                (0, 1 % q)
+            }
+        }
         7 => (first, most),
         _ => return None,
     })

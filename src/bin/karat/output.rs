@@ -1,7 +1,7 @@
 //! What a command prints: text and tables for people, or one JSON object.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, IsTerminal, Read, Stdout, Write};
+use std::io::{self, IsTerminal, Read, Stdout, Write};
 
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -28,13 +28,13 @@ const SCHEMA: u32 = 1;
 pub struct Output {
     command: &'static str,
     json: bool,
-    out: BufWriter<Stdout>,
+    out: Stdout,
     rows: Vec<Box<RawValue>>,
 }
 
 impl Output {
     pub fn new(command: &'static str, json: bool) -> Self {
-        Self { command, json, out: BufWriter::new(io::stdout()), rows: Vec::new() }
+        Self { command, json, out: io::stdout(), rows: Vec::new() }
     }
 
     /// Whether one JSON object is wanted.
@@ -79,7 +79,8 @@ impl Output {
     /// Prints the JSON object around rows that a command has staged as text, comma between them.
     pub fn finish_staged(&mut self, rows: impl Read, summary: Summary) -> Result<(), Failure> {
         self.json = false;
-        write!(self.out, "{{\"schema\":{SCHEMA},\"command\":\"{}\",\"rows\":[", self.command).map_err(Failure::stdout)?;
+        write!(self.out, "{{\"schema\":{SCHEMA},\"command\":\"{}\",\"rows\":[", self.command)
+            .map_err(Failure::stdout)?;
         self.copy(rows)?;
         let summary = serde_json::to_string(&summary).map_err(|e| Failure::stdout(e.into()))?;
         self.line(format_args!("],\"summary\":{summary}}}"))
@@ -96,12 +97,17 @@ impl Output {
         }
         if self.json {
             let object = Object { schema: SCHEMA, command: self.command, rows: &self.rows, summary };
-            serde_json::to_writer(&mut self.out, &object).map_err(|e| Failure::stdout(e.into()))?;
-            writeln!(self.out).map_err(Failure::stdout)?;
+            let text = serde_json::to_string(&object).map_err(|e| Failure::stdout(e.into()))?;
+            writeln!(self.out, "{text}").map_err(Failure::stdout)?;
         }
         self.out.flush().map_err(Failure::stdout)?;
         Ok(summary)
     }
+}
+
+/// A line on standard error. Nobody may be listening: that is no failure.
+pub fn complain(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// A progress bar on standard error where that is a terminal; `len` is the number of steps, if it is known.

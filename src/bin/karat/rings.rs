@@ -123,13 +123,20 @@ fn one(spec: &RingSpec, out: &mut Output) -> Result<(), Failure> {
         out.line(format_args!("source  {}", row.source))?;
     }
     out.line(format_args!("ring    Z_q[x]/({}), N = {}", row.f, row.n))?;
-    out.line(format_args!("q       {} = {}", row.q, row.detail.as_ref().map_or(String::new(), |d| factors(&d.factors))))?;
+    out.line(format_args!(
+        "q       {} = {}",
+        row.q,
+        row.detail.as_ref().map_or(String::new(), |d| factors(&d.factors))
+    ))?;
     out.line(format_args!("word    {} bits", row.word))?;
     out.line(format_args!("method  {}", spec.method()))?;
     out.line(format_args!("why     {}", row.why))?;
     match row.detail.and_then(|detail| detail.transform) {
         Some(t) => {
-            out.line(format_args!("layers  {}, {}, {} points of {} coefficients", t.layers, t.wrap, t.points, t.width))?;
+            out.line(format_args!(
+                "layers  {}, {}, {} points of {} coefficients",
+                t.layers, t.wrap, t.points, t.width
+            ))?;
             out.line(format_args!("gamma   {}", t.gamma))
         }
         None => out.line("primes  auxiliary ones, which the backend chooses"),
