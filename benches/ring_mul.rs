@@ -57,8 +57,8 @@ fn case<W: Word>(
 fn public_api(criterion: &mut Criterion) {
     let ring = RingContext::new(Cpu::new(), MlKem).expect("a preset");
     let backend = ring.backend().name();
-    let (a, b) = operands::operands::<u16>(karat::Ring::spec(&MlKem), 10, 1);
-    let (a, b) = (&a[9 * 256..], &b[9 * 256..]);
+    let (a, b) = operands::operands::<u16>(karat::Ring::spec(&MlKem), operands::EXTREMES + 1, 1);
+    let (a, b) = (&a[operands::EXTREMES * 256..], &b[operands::EXTREMES * 256..]);
     let mut c = vec![0u16; 256];
     criterion.bench_function(&format!("mul/ml-kem/{backend}/1/kernels"), |bencher| {
         bencher.iter(|| ring.plan().multiply(black_box(a), black_box(b), black_box(&mut c[..])));

@@ -67,10 +67,9 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn operands_are_reduced_and_differ() {
+        use super::*;
         for spec in ["q=2,f=x+1", "q=3,f=x^3-1", "ml-kem", "raccoon"] {
             let spec: RingSpec = spec.parse().unwrap();
             let (a, b) = operands::<u64>(&spec, EXTREMES + 2, 1);
