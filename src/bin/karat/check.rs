@@ -42,6 +42,9 @@ const USER_RINGS: [&str; 9] = [
     "q=1000,f=x^2000+x+1",
 ];
 
+/// Presets that are multiplied by a lift as well, although they need none.
+const LIFTED: [&str; 3] = ["ml-kem", "ml-dsa", "raccoon"];
+
 /// A row of the table.
 #[derive(Serialize)]
 struct Row {
@@ -133,6 +136,7 @@ fn rings(known: &[Known]) -> Result<Vec<RingSpec>, Failure> {
     for text in USER_RINGS {
         out.push(text.parse()?);
     }
+    out.extend(LIFTED.into_iter().filter_map(presets::find).map(RingSpec::with_lift));
     for known in known {
         if !out.iter().any(|ring| same(ring, &known.ring)) {
             out.push(known.ring.clone());

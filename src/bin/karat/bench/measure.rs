@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 
 /// Samples of each; an odd number has a middle.
-const SAMPLES: usize = 31;
+const SAMPLES: usize = 101;
 /// A sample repeats the call until it takes this long, so that the clock's steps do not matter.
-const SAMPLE: Duration = Duration::from_micros(500);
+const SAMPLE: Duration = Duration::from_micros(200);
 
 /// A call that is timed.
 pub type Call<'a> = &'a mut dyn FnMut() -> Result<(), Failure>;
