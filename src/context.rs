@@ -412,3 +412,22 @@ fn host_zeros<W: Word>(len: usize) -> Result<Vec<W>> {
     out.resize(len, W::ZERO);
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unreduced_word_is_refused() {
+        for q in [2u64, 3, 3329, 549_824_583_172_097, (1 << 61) + 1, (1 << 62) - 1] {
+            let high = 1u64 << 63;
+            let bad = [q, q + 1, 2 * q, high - 1, high, high + 1, high + q - 1, high + q, u64::MAX - 1, u64::MAX];
+            for (index, c) in bad.into_iter().enumerate() {
+                let mut coefficients = [q - 1; 10];
+                coefficients[index] = c;
+                assert_eq!(check_reduced(&coefficients, q), Err(Error::Unreduced { index, q }), "{c}");
+            }
+            assert_eq!(check_reduced(&[0, 1, q - 1], q), Ok(()));
+        }
+    }
+}
