@@ -85,8 +85,8 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     /// Halves the bound of the operand that is not multiplied, or reduces it.
     fn reduce_by(&self, x: Self::V, multiple: u32) -> Self::V;
 
-    /// A lane within the forward schedule's last bound to a reduced one.
-    fn reduce_end(&self, x: Self::V) -> Self::V;
+    /// Lanes within the forward schedule's last bound to reduced ones.
+    fn reduce_end<const R: usize>(&self, x: &mut [Self::V; R]);
 
     /// No products.
     fn zero(&self) -> Self::Acc;

@@ -150,8 +150,10 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
     }
 
     #[inline(always)]
-    fn reduce_end(&self, x: O::V) -> O::V {
-        self.reduce(x)
+    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
+        for x in x.iter_mut() {
+            *x = self.reduce(*x);
+        }
     }
 
     #[inline(always)]

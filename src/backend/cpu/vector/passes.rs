@@ -30,23 +30,27 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     #[inline(always)]
     pub(super) fn forward_all(&self, a: &mut [A::T]) {
         let arith = self.arith;
-        for plane in a[..self.lanes()].as_chunks_mut::<L>().0.chunks_exact_mut(self.vectors) {
-            let mut layer = 0;
+        let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
+        for plane in 0..self.planes {
+            let plane = &mut a[plane * self.vectors..][..self.vectors];
+            let mut outer = 0;
             for radix in &self.passes[..self.outer] {
-                self.forward_pass(&arith, plane, layer, *radix, 0);
-                layer += *radix;
+                self.forward_pass(&arith, plane, outer, *radix, 0);
+                outer += *radix;
             }
-            let part = self.vectors >> layer;
-            for (i, part) in plane.chunks_exact_mut(part).enumerate() {
-                let mut layer = layer;
+            let len = self.vectors >> outer;
+            for i in 0..1 << outer {
+                let part = &mut plane[i * len..][..len];
+                let mut layer = outer;
                 for radix in &self.passes[self.outer..] {
-                    self.forward_pass(&arith, part, layer, *radix, i);
+                    self.forward_pass(&arith, part, layer, *radix, i << (layer - outer));
                     layer += *radix;
                 }
+                let first = i << (layer - outer);
                 match self.tail {
-                    2 => self.forward_tails::<2>(&arith, part, layer, i),
-                    4 => self.forward_tails::<4>(&arith, part, layer, i),
-                    _ => self.forward_tails::<8>(&arith, part, layer, i),
+                    2 => self.forward_tails::<2>(&arith, part, layer, first),
+                    4 => self.forward_tails::<4>(&arith, part, layer, first),
+                    _ => self.forward_tails::<8>(&arith, part, layer, first),
                 }
             }
         }
@@ -57,40 +61,48 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     pub(super) fn inverse_all(&self, a: &mut [A::T], mont: bool) {
         let arith = self.arith;
         let scale = if mont { &self.mont_scale } else { &self.scale };
+        let scale = [arith.broadcast(&scale[0]), arith.broadcast(&scale[1])];
         let whole = self.passes.is_empty();
-        for plane in a[..self.lanes()].as_chunks_mut::<L>().0.chunks_exact_mut(self.vectors) {
-            let outer: u32 = self.passes[..self.outer].iter().sum();
-            let part = self.vectors >> outer;
-            for (i, part) in plane.chunks_exact_mut(part).enumerate() {
+        let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
+        for plane in 0..self.planes {
+            let plane = &mut a[plane * self.vectors..][..self.vectors];
+            let mut outer = 0;
+            for radix in &self.passes[..self.outer] {
+                outer += *radix;
+            }
+            let len = self.vectors >> outer;
+            for i in 0..1 << outer {
+                let part = &mut plane[i * len..][..len];
                 let mut layer = self.vectors.ilog2() - self.tail.ilog2();
+                let first = i << (layer - outer);
                 match (self.tail, whole) {
-                    (2, false) => self.inverse_tails::<2, false>(&arith, part, layer, i, scale),
-                    (4, false) => self.inverse_tails::<4, false>(&arith, part, layer, i, scale),
-                    (_, false) => self.inverse_tails::<8, false>(&arith, part, layer, i, scale),
-                    (2, true) => self.inverse_tails::<2, true>(&arith, part, layer, i, scale),
-                    (4, true) => self.inverse_tails::<4, true>(&arith, part, layer, i, scale),
-                    (_, true) => self.inverse_tails::<8, true>(&arith, part, layer, i, scale),
+                    (2, false) => self.inverse_tails::<2, false>(&arith, part, layer, first, &scale),
+                    (4, false) => self.inverse_tails::<4, false>(&arith, part, layer, first, &scale),
+                    (_, false) => self.inverse_tails::<8, false>(&arith, part, layer, first, &scale),
+                    (2, true) => self.inverse_tails::<2, true>(&arith, part, layer, first, &scale),
+                    (4, true) => self.inverse_tails::<4, true>(&arith, part, layer, first, &scale),
+                    (_, true) => self.inverse_tails::<8, true>(&arith, part, layer, first, &scale),
                 }
                 for radix in self.passes[self.outer..].iter().rev() {
                     layer -= *radix;
-                    self.inverse_pass(&arith, part, layer, *radix, i, scale);
+                    self.inverse_pass(&arith, part, layer, *radix, i << (layer - outer), &scale);
                 }
             }
             let mut layer = outer;
             for radix in self.passes[..self.outer].iter().rev() {
                 layer -= *radix;
-                self.inverse_pass(&arith, plane, layer, *radix, 0, scale);
+                self.inverse_pass(&arith, plane, layer, *radix, 0, &scale);
             }
         }
     }
 
-    /// `radix` layers from `layer` on, over a part of a plane: the `index`th of equal ones.
+    /// `radix` layers from `layer` on, over a part of a plane that starts with node `first`.
     #[inline(always)]
-    fn forward_pass(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, radix: u32, index: usize) {
+    fn forward_pass(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, radix: u32, first: usize) {
         match radix {
-            1 => self.forward_nodes::<2>(arith, part, layer, index),
-            2 => self.forward_nodes::<4>(arith, part, layer, index),
-            _ => self.forward_nodes::<8>(arith, part, layer, index),
+            1 => self.forward_nodes::<2>(arith, part, layer, first),
+            2 => self.forward_nodes::<4>(arith, part, layer, first),
+            _ => self.forward_nodes::<8>(arith, part, layer, first),
         }
     }
 
@@ -101,31 +113,37 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         part: &mut [[A::T; L]],
         layer: u32,
         radix: u32,
-        index: usize,
-        scale: &[[A::T; 2]; 2],
+        first: usize,
+        scale: &[A::W; 2],
     ) {
         match (radix, layer) {
-            (1, 0) => self.inverse_nodes::<2, true>(arith, part, layer, index, scale),
-            (2, 0) => self.inverse_nodes::<4, true>(arith, part, layer, index, scale),
-            (_, 0) => self.inverse_nodes::<8, true>(arith, part, layer, index, scale),
-            (1, _) => self.inverse_nodes::<2, false>(arith, part, layer, index, scale),
-            (2, _) => self.inverse_nodes::<4, false>(arith, part, layer, index, scale),
-            _ => self.inverse_nodes::<8, false>(arith, part, layer, index, scale),
+            (1, 0) => self.inverse_nodes::<2, true>(arith, part, layer, first, scale),
+            (2, 0) => self.inverse_nodes::<4, true>(arith, part, layer, first, scale),
+            (_, 0) => self.inverse_nodes::<8, true>(arith, part, layer, first, scale),
+            (1, _) => self.inverse_nodes::<2, false>(arith, part, layer, first, scale),
+            (2, _) => self.inverse_nodes::<4, false>(arith, part, layer, first, scale),
+            _ => self.inverse_nodes::<8, false>(arith, part, layer, first, scale),
         }
     }
 
     #[inline(always)]
-    fn forward_nodes<const R: usize>(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, index: usize) {
+    fn forward_nodes<const R: usize>(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, first: usize) {
         let len = self.vectors >> layer;
-        let first = index * (part.len() / len);
-        let modes = self.forward_modes::<R>(layer);
-        for (i, node) in part.chunks_exact_mut(len).enumerate() {
-            let w = node_factors::<A, L, R>(arith, &self.zetas, 1 << layer, first + i);
-            let step = len / R;
+        let step = len >> R.ilog2();
+        let modes = modes::<R>(&self.forward.modes, layer);
+        let mut rest = part;
+        let mut node = (1 << layer) + first;
+        while let Some((part, behind)) = rest.split_at_mut_checked(len) {
+            let w = node_factors::<A, L, R>(arith, &self.zetas, node);
             for j in 0..step {
-                let mut x = read::<A, L, R>(arith, node, j, step);
+                let mut x = read::<A, L, R>(arith, part, j, step);
                 forward_layers(arith, &mut x, &w, &modes);
-                write(arith, &x, node, j, step);
+                write(arith, &x, part, j, step);
+            }
+            rest = behind;
+            node += 1;
+            if rest.is_empty() {
+                break;
             }
         }
     }
@@ -136,44 +154,52 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         arith: &A,
         part: &mut [[A::T; L]],
         layer: u32,
-        index: usize,
-        scale: &[[A::T; 2]; 2],
+        first: usize,
+        scale: &[A::W; 2],
     ) {
         let len = self.vectors >> layer;
-        let first = index * (part.len() / len);
-        let modes = self.inverse_modes::<R>(layer);
-        let scale = [arith.broadcast(&scale[0]), arith.broadcast(&scale[1])];
-        for (i, node) in part.chunks_exact_mut(len).enumerate() {
-            let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, 1 << layer, first + i);
-            let step = len / R;
+        let step = len >> R.ilog2();
+        let modes = modes::<R>(&self.inverse_modes, layer);
+        let mut rest = part;
+        let mut node = (1 << layer) + first;
+        while let Some((part, behind)) = rest.split_at_mut_checked(len) {
+            let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, node);
             for j in 0..step {
-                let mut x = read::<A, L, R>(arith, node, j, step);
-                inverse_layers::<A, L, R, LAST>(arith, &mut x, &w, &modes, &scale);
-                write(arith, &x, node, j, step);
+                let mut x = read::<A, L, R>(arith, part, j, step);
+                inverse_layers::<A, L, R, LAST>(arith, &mut x, &w, &modes, scale);
+                write(arith, &x, part, j, step);
+            }
+            rest = behind;
+            node += 1;
+            if rest.is_empty() {
+                break;
             }
         }
     }
 
     /// The tails of a part: the remaining layers between vectors, then those inside.
     #[inline(always)]
-    fn forward_tails<const R: usize>(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, index: usize) {
-        let count = part.len() / R;
-        let modes = self.forward_modes::<R>(layer);
+    fn forward_tails<const R: usize>(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, first: usize) {
+        let modes = modes::<R>(&self.forward.modes, layer);
         let inside = &self.forward.modes[(layer + R.ilog2()) as usize..];
         let per_tail = inside.len() * (R / 2);
-        let zetas = self.tail_zetas[index * count * per_tail..].chunks_exact(per_tail);
-        for (i, (block, zetas)) in part.as_chunks_mut::<R>().0.iter_mut().zip(zetas).enumerate() {
-            let w = node_factors::<A, L, R>(arith, &self.zetas, 1 << layer, index * count + i);
+        let mut zetas = &self.tail_zetas[first * per_tail..];
+        let mut node = (1 << layer) + first;
+        for block in part.as_chunks_mut::<R>().0 {
+            let w = node_factors::<A, L, R>(arith, &self.zetas, node);
+            node += 1;
             let mut x = read::<A, L, R>(arith, block, 0, 1);
             forward_layers(arith, &mut x, &w, &modes);
-            let mut steps = zetas.chunks_exact(R / 2).zip(inside);
+            let (mine, behind) = zetas.split_at(per_tail);
+            zetas = behind;
+            let mut steps = Steps { zetas: mine, modes: inside };
             forward_inside::<A, L, R, 16>(arith, &mut x, &mut steps);
             forward_inside::<A, L, R, 8>(arith, &mut x, &mut steps);
             forward_inside::<A, L, R, 4>(arith, &mut x, &mut steps);
             forward_inside::<A, L, R, 2>(arith, &mut x, &mut steps);
             forward_inside::<A, L, R, 1>(arith, &mut x, &mut steps);
             if self.forward.reduce_at_end {
-                x = x.map(|x| arith.reduce_end(x));
+                arith.reduce_end(&mut x);
             }
             write(arith, &x, block, 0, 1);
         }
@@ -185,20 +211,22 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         arith: &A,
         part: &mut [[A::T; L]],
         layer: u32,
-        index: usize,
-        scale: &[[A::T; 2]; 2],
+        first: usize,
+        scale: &[A::W; 2],
     ) {
-        let count = part.len() / R;
-        let modes = self.inverse_modes::<R>(layer);
-        let scale = [arith.broadcast(&scale[0]), arith.broadcast(&scale[1])];
+        let modes = modes::<R>(&self.inverse_modes, layer);
         let between = (layer + R.ilog2()) as usize;
         let inside = &self.inverse.modes[..self.forward.modes.len() - between];
         let per_tail = inside.len() * (R / 2);
-        let zetas = self.inverse_tail_zetas[index * count * per_tail..].chunks_exact(per_tail);
-        for (i, (block, zetas)) in part.as_chunks_mut::<R>().0.iter_mut().zip(zetas).enumerate() {
-            let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, 1 << layer, index * count + i);
+        let mut zetas = &self.inverse_tail_zetas[first * per_tail..];
+        let mut node = (1 << layer) + first;
+        for block in part.as_chunks_mut::<R>().0 {
+            let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, node);
+            node += 1;
             let mut x = read::<A, L, R>(arith, block, 0, 1);
-            let mut steps = zetas.chunks_exact(R / 2).zip(inside);
+            let (mine, behind) = zetas.split_at(per_tail);
+            zetas = behind;
+            let mut steps = Steps { zetas: mine, modes: inside };
             if self.together == 1 {
                 inverse_inside::<A, L, R, 1>(arith, &mut x, &mut steps);
             }
@@ -206,40 +234,61 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             inverse_inside::<A, L, R, 4>(arith, &mut x, &mut steps);
             inverse_inside::<A, L, R, 8>(arith, &mut x, &mut steps);
             inverse_inside::<A, L, R, 16>(arith, &mut x, &mut steps);
-            inverse_layers::<A, L, R, LAST>(arith, &mut x, &w, &modes, &scale);
+            inverse_layers::<A, L, R, LAST>(arith, &mut x, &w, &modes, scale);
             write(arith, &x, block, 0, 1);
         }
     }
+}
 
-    /// Modes of the layers of a pass, first to last.
-    #[inline(always)]
-    fn forward_modes<const R: usize>(&self, layer: u32) -> [Mode; 3] {
-        core::array::from_fn(
-            |i| if i < R.ilog2() as usize { self.forward.modes[layer as usize + i] } else { Mode::NONE },
-        )
+/// Modes of the layers of a pass, first to last.
+#[inline(always)]
+fn modes<const R: usize>(all: &[Mode], layer: u32) -> [Mode; 3] {
+    let mut out = [Mode::NONE; 3];
+    for i in 0..R.ilog2() as usize {
+        out[i] = all[layer as usize + i];
     }
+    out
+}
 
+/// What the layers inside vectors still need: factors and modes, in their order.
+struct Steps<'a, T, const L: usize> {
+    zetas: &'a [Factors<T, L>],
+    modes: &'a [Mode],
+}
+
+impl<'a, T, const L: usize> Steps<'a, T, L> {
+    /// Factors of one layer for `count` pairs of vectors, and its mode.
     #[inline(always)]
-    fn inverse_modes<const R: usize>(&self, layer: u32) -> [Mode; 3] {
-        core::array::from_fn(
-            |i| if i < R.ilog2() as usize { self.inverse_mode(layer as usize + i) } else { Mode::NONE },
-        )
+    fn next(&mut self, count: usize) -> Option<(&'a [Factors<T, L>], Mode)> {
+        let (mode, modes) = self.modes.split_first()?;
+        let (zetas, behind) = self.zetas.split_at(count);
+        (self.zetas, self.modes) = (behind, modes);
+        Some((zetas, *mode))
     }
 }
 
-/// The factors of a node's layers, as in a heap: entry 1 the node's own, 2 and 3 its children's.
+/// The factors of a node's layers, as in a heap: entry 1 the node's own, 2 and 3 its children's; entry 0 is unused.
+/// `node` counts from the number of nodes in its layer.
 #[inline(always)]
 fn node_factors<A: Arith<L>, const L: usize, const R: usize>(
     arith: &A,
     zetas: &[[A::T; 2]],
-    nodes: usize,
     node: usize,
 ) -> [A::W; R] {
-    core::array::from_fn(|k| {
-        let k = k.max(1);
-        let depth = k.ilog2();
-        arith.broadcast(&zetas[((nodes + node) << depth) + k - (1 << depth)])
-    })
+    let mut w = [arith.broadcast(&zetas[node]); R];
+    if R > 2 {
+        let children = &zetas[2 * node..][..2];
+        w[2] = arith.broadcast(&children[0]);
+        w[3] = arith.broadcast(&children[1]);
+    }
+    if R > 4 {
+        let children = &zetas[4 * node..][..4];
+        w[4] = arith.broadcast(&children[0]);
+        w[5] = arith.broadcast(&children[1]);
+        w[6] = arith.broadcast(&children[2]);
+        w[7] = arith.broadcast(&children[3]);
+    }
+    w
 }
 
 #[inline(always)]
@@ -249,9 +298,13 @@ fn read<A: Arith<L>, const L: usize, const R: usize>(
     j: usize,
     step: usize,
 ) -> [A::V; R] {
-    assert!(j < step && (R - 1) * step + j < node.len());
-    // SAFETY: the largest index was checked.
-    core::array::from_fn(|k| arith.load(unsafe { node.get_unchecked(j + k * step) }))
+    assert!(j < step && step * R <= node.len());
+    let mut x = [arith.load(&node[j]); R];
+    for k in 1..R {
+        // SAFETY: `j + k·step < R·step`, which was checked.
+        x[k] = arith.load(unsafe { node.get_unchecked(j + k * step) });
+    }
+    x
 }
 
 #[inline(always)]
@@ -262,10 +315,10 @@ fn write<A: Arith<L>, const L: usize, const R: usize>(
     j: usize,
     step: usize,
 ) {
-    assert!(j < step && (R - 1) * step + j < node.len());
-    for (k, x) in x.iter().enumerate() {
-        // SAFETY: the largest index was checked.
-        arith.store(*x, unsafe { node.get_unchecked_mut(j + k * step) });
+    assert!(j < step && step * R <= node.len());
+    for k in 0..R {
+        // SAFETY: `j + k·step < R·step`, which was checked.
+        arith.store(x[k], unsafe { node.get_unchecked_mut(j + k * step) });
     }
 }
 
@@ -328,15 +381,15 @@ fn inverse_layers<A: Arith<L>, const L: usize, const R: usize, const LAST: bool>
 
 /// The layer of half length `H` inside vectors, if there is one.
 #[inline(always)]
-fn forward_inside<'a, A: Arith<L>, const L: usize, const R: usize, const H: usize>(
+fn forward_inside<A: Arith<L>, const L: usize, const R: usize, const H: usize>(
     arith: &A,
     x: &mut [A::V; R],
-    steps: &mut impl Iterator<Item = (&'a [Factors<A::T, L>], &'a Mode)>,
+    steps: &mut Steps<'_, A::T, L>,
 ) {
     if H >= L {
         return;
     }
-    let Some((zetas, mode)) = steps.next() else { return };
+    let Some((zetas, mode)) = steps.next(R / 2) else { return };
     for k in 0..R / 2 {
         let (mut low, high) = arith.split::<H>(x[2 * k], x[2 * k + 1]);
         let t = arith.mul(high, arith.factors(&zetas[k]));
@@ -348,15 +401,15 @@ fn forward_inside<'a, A: Arith<L>, const L: usize, const R: usize, const H: usiz
 }
 
 #[inline(always)]
-fn inverse_inside<'a, A: Arith<L>, const L: usize, const R: usize, const H: usize>(
+fn inverse_inside<A: Arith<L>, const L: usize, const R: usize, const H: usize>(
     arith: &A,
     x: &mut [A::V; R],
-    steps: &mut impl Iterator<Item = (&'a [Factors<A::T, L>], &'a Mode)>,
+    steps: &mut Steps<'_, A::T, L>,
 ) {
     if H >= L {
         return;
     }
-    let Some((zetas, mode)) = steps.next() else { return };
+    let Some((zetas, mode)) = steps.next(R / 2) else { return };
     for k in 0..R / 2 {
         let (mut sum, difference) = arith.inverse_butterfly(x[2 * k], x[2 * k + 1], mode.multiple);
         let difference = arith.mul(difference, arith.factors(&zetas[k]));

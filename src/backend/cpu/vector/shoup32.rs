@@ -151,13 +151,15 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     }
 
     #[inline(always)]
-    fn reduce_end(&self, mut x: O::V) -> O::V {
+    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
         for multiple in self.ends {
-            if multiple > 0 {
-                x = self.csub(x, multiple);
+            if multiple == 0 {
+                break;
+            }
+            for x in x.iter_mut() {
+                *x = self.csub(*x, multiple);
             }
         }
-        x
     }
 
     #[inline(always)]

@@ -17,8 +17,6 @@ pub(super) type Factors<T, const L: usize> = [[T; L]; 2];
 pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
     pub(super) arith: A,
     pub(super) q: u64,
-    /// Coefficients at each point.
-    pub(super) width: usize,
     /// Independent transforms that lie one behind the other.
     pub(super) planes: usize,
     /// Vectors of a plane.
@@ -33,6 +31,8 @@ pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
     pub(super) tail: usize,
     pub(super) forward: Schedule,
     pub(super) inverse: Schedule,
+    /// The inverse's modes by layer, the last one's first.
+    pub(super) inverse_modes: Vec<Mode>,
     /// `zetas[nodes + i]` of the layers between vectors.
     pub(super) zetas: Vec<Factor<A::T>>,
     pub(super) inverse_zetas: Vec<Factor<A::T>>,
@@ -106,7 +106,6 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let order = (0..planes as u32).flat_map(|plane| last.iter().map(move |p| p * planes as u32 + plane)).collect();
         Ok(Self {
             q: m.value(),
-            width: shape.width,
             planes,
             vectors,
             together,
@@ -123,6 +122,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             scale: scale(n_inv),
             mont_scale: scale(m.mul(n_inv, one)),
             order,
+            inverse_modes: core::iter::once(inverse.last).chain(inverse.modes.iter().rev().copied()).collect(),
             forward,
             inverse,
             arith,
@@ -132,12 +132,6 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     /// Lanes of a polynomial.
     pub(super) fn lanes(&self) -> usize {
         self.planes * self.vectors * L
-    }
-
-    /// Modes of the inverse layers by layer, the last one's at layer 0.
-    pub(super) fn inverse_mode(&self, layer: usize) -> Mode {
-        let count = self.inverse.modes.len();
-        if layer == 0 { self.inverse.last } else { self.inverse.modes[count - layer] }
     }
 }
 
