@@ -11,6 +11,8 @@ pub mod backend;
 pub mod context;
 mod error;
 pub mod ring;
+#[cfg(any(feature = "mlkem", feature = "mldsa"))]
+pub mod schemes;
 mod secret;
 
 pub use backend::{AnyBackend, Backend, Cpu, Reference, RingMul};
