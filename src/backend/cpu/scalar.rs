@@ -10,7 +10,7 @@ pub(super) use shoup::{Shoup32, Shoup64};
 
 use alloc::vec::Vec;
 
-use self::layers::{forward_layer, inverse_last, inverse_layer};
+use self::layers::{Pair, forward_first, forward_pair, inverse_first, inverse_last_pair, inverse_only, inverse_pair};
 use self::schedule::Schedule;
 use super::kernels::{Kernels, Lane};
 use crate::Result;
@@ -137,6 +137,26 @@ impl<A: Arith> Transform<A> {
         })
     }
 
+    /// The factors of layers `outer` and `outer + 1` for the nodes in `a`, from node `first` of the outer one.
+    fn pair<'a>(&self, table: &'a [A::Tw], lanes: usize, outer: usize, first: usize) -> Pair<'a, A::Tw> {
+        let nodes = lanes / (self.len >> outer);
+        let start = self.layers[outer].nodes + first;
+        Pair { outer: &table[start..start + nodes], inner: &table[2 * start..2 * (start + nodes)] }
+    }
+
+    fn forward_pair(&self, a: &mut [A::T], outer: usize, first: usize, last: bool) {
+        let factors = self.pair(&self.zetas, a.len(), outer, first);
+        let modes = [self.forward.modes[outer], self.forward.modes[outer + 1]];
+        forward_pair(&self.arith, a, self.layers[outer + 1].half, factors, modes, last);
+    }
+
+    fn inverse_pair(&self, a: &mut [A::T], outer: usize, first: usize) {
+        let factors = self.pair(&self.inverse_zetas, a.len(), outer, first);
+        let step = self.layers.len() - 2 - outer;
+        let modes = [self.inverse.modes[step], self.inverse.modes[step + 1]];
+        inverse_pair(&self.arith, a, self.layers[outer + 1].half, factors, modes);
+    }
+
     /// Writes `[b, b·slot]` for each slot, times `one`.
     fn prepare_with(&self, b: &[A::T], prepared: &mut [A::T], one: Option<A::Tw>, slots: &[A::Tw]) {
         let scaled = |x| match one {
@@ -190,6 +210,11 @@ impl<A: Arith> Transform<A> {
     }
 }
 
+/// Lanes that stay in a first-level cache of 32 KiB while layers pass over them.
+const fn cached_lanes<T>() -> usize {
+    (1 << 14) / size_of::<T>()
+}
+
 /// `zeta^-1` for every node, in one pass: conjugate roots lie at mirrored places, up to sign.
 fn inverse_zetas(ntt: &Ntt) -> Vec<u64> {
     let m = ntt.modulus();
@@ -213,12 +238,20 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
 
     fn forward(&self, a: &mut [A::T]) {
         let a = &mut a[..self.len];
-        for (layer, mode) in self.layers.iter().zip(&self.forward.modes) {
-            forward_layer(&self.arith, a, layer.half, &self.zetas[layer.nodes..2 * layer.nodes], *mode);
+        let (layers, end) = (self.layers.len(), self.forward.reduce_at_end);
+        // An odd number of layers starts with a single one.
+        let mut done = layers % 2;
+        if done == 1 {
+            forward_first(&self.arith, a, self.zetas[1], self.forward.modes[0], end && layers == 1);
         }
-        if self.forward.reduce_at_end {
-            for x in a {
-                *x = self.arith.reduce(*x);
+        // Whole layers while a node is larger than the cache, then node after node.
+        while done < layers && self.len >> done > cached_lanes::<A::T>() {
+            self.forward_pair(a, done, 0, end && done + 2 == layers);
+            done += 2;
+        }
+        for (node, a) in a.chunks_exact_mut(self.len >> done).enumerate() {
+            for layer in (done..layers).step_by(2) {
+                self.forward_pair(a, layer, node << (layer - done), end && layer + 2 == layers);
             }
         }
     }
@@ -226,16 +259,37 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
     fn inverse(&self, a: &mut [A::T], mont: bool) {
         let a = &mut a[..self.len];
         let scale = if mont { self.mont_scale } else { self.scale };
-        if self.layers.is_empty() {
-            for x in a {
-                *x = self.arith.mul_canonical(*x, scale.sum);
+        let factors = (scale.sum, scale.difference);
+        let layers = self.layers.len();
+        match layers {
+            0 => a.iter_mut().for_each(|x| *x = self.arith.mul_canonical(*x, scale.sum)),
+            1 => inverse_only(&self.arith, a, factors, self.inverse.last),
+            _ => {
+                // All but the last pair of layers; an odd number of them starts with a single one.
+                let inner = layers - layers % 2;
+                // Node after node while a node fits the cache, then whole layers.
+                let mut top = 2;
+                while top < inner && self.len >> top > cached_lanes::<A::T>() {
+                    top += 2;
+                }
+                for (node, a) in a.chunks_exact_mut(self.len >> top).enumerate() {
+                    if inner < layers {
+                        let layer = self.layers[inner];
+                        let nodes = layer.nodes >> top;
+                        let factors = &self.inverse_zetas[layer.nodes + node * nodes..][..nodes];
+                        inverse_first(&self.arith, a, layer.half, factors, self.inverse.modes[0]);
+                    }
+                    for outer in (top..inner).step_by(2).rev() {
+                        self.inverse_pair(a, outer, node << (outer - top));
+                    }
+                }
+                for outer in (2..top).step_by(2).rev() {
+                    self.inverse_pair(a, outer, 0);
+                }
+                let modes = [self.inverse.modes[layers - 2], self.inverse.last];
+                inverse_last_pair(&self.arith, a, &self.inverse_zetas[2..4], factors, modes);
             }
-            return;
         }
-        for (layer, mode) in self.layers[1..].iter().rev().zip(&self.inverse.modes) {
-            inverse_layer(&self.arith, a, layer.half, &self.inverse_zetas[layer.nodes..2 * layer.nodes], *mode);
-        }
-        inverse_last(&self.arith, a, scale.sum, scale.difference, self.inverse.last);
     }
 
     fn product(&self, a: &mut [A::T], b: &[A::T], scratch: &mut [A::T]) {
