@@ -20,8 +20,9 @@ pub mod mlkem;
 
 pub use error::{Error, Result};
 
+use alloc::vec::Vec;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 
 use zeroize::Zeroize;
 
@@ -93,4 +94,21 @@ impl<A: Array<T>, T: Zeroize> Drop for Erased<A, T> {
 /// Checks the length of an argument.
 fn exactly(what: &'static str, bytes: &[u8], expected: usize) -> Result<()> {
     if bytes.len() == expected { Ok(()) } else { Err(Error::WrongLength { what, expected, got: bytes.len() }) }
+}
+
+/// Checks that slices of a batched call have one length.
+fn same_len(what: &'static str, got: usize, expected: usize) -> Result<()> {
+    if got == expected { Ok(()) } else { Err(Error::WrongBatch { what, expected, got }) }
+}
+
+/// Items of a batch that are on the backend at once: memory stays bounded.
+const CHUNK: usize = 256;
+
+/// Runs `work` on ranges of at most [`CHUNK`] items, and joins the results.
+fn each_chunk<T>(len: usize, mut work: impl FnMut(Range<usize>) -> Result<Vec<T>>) -> Result<Vec<T>> {
+    let mut out = Vec::with_capacity(len);
+    for start in (0..len).step_by(CHUNK) {
+        out.append(&mut work(start..len.min(start + CHUNK))?);
+    }
+    Ok(out)
 }

@@ -67,7 +67,7 @@ impl<P: Parameters> EncapsulationKey<P> {
 }
 
 /// Kyber's last step: the secret depends on the whole ciphertext.
-fn round3_secret(pre_secret: &[u8; 32], ciphertext: &[u8]) -> SharedSecret {
+pub(super) fn round3_secret(pre_secret: &[u8; 32], ciphertext: &[u8]) -> SharedSecret {
     let mut secret = [0; 32];
     hash::shake256(&[pre_secret, &hash_of(ciphertext)], &mut secret);
     secret
