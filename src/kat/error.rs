@@ -9,7 +9,7 @@ use std::string::{String, ToString};
 #[non_exhaustive]
 pub enum KatError {
     /// The operating system refused to read or write.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(io::Error),
     /// A gzip stream ends before its trailer.
     #[error("the gzip data is cut off: the file is not complete, fetch it again")]
@@ -38,7 +38,7 @@ pub enum KatError {
     #[error("the header [{0} = ...] is missing: a ring needs n, q and f before its first record")]
     MissingHeader(&'static str),
     /// The headers describe no ring that karat knows.
-    #[error("{0}")]
+    #[error(transparent)]
     Ring(crate::Error),
     /// `n` is not the degree of `f`.
     #[error("n = {n}, but f has degree {degree}")]
@@ -106,8 +106,24 @@ pub enum KatError {
         /// The largest length.
         max: usize,
     },
+    /// A file that must be read as a whole is too large.
+    #[error("the file holds more than {limit} bytes: split it")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A text is no JSON.
+    #[cfg(feature = "cli")]
+    #[error("this is no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A text is not UTF-8.
+    #[error("the text is not UTF-8")]
+    NotText,
+    /// An implementation under test gave no outputs.
+    #[error("the implementation gave no outputs: {0}")]
+    Refused(String),
     /// The engine refused the ring or the product.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] crate::Error),
 }
 
@@ -135,7 +151,6 @@ pub struct FileError {
     /// The line, from 1; 0 where the error belongs to no line.
     pub line: u64,
     /// What is wrong.
-    #[source]
     pub error: KatError,
 }
 

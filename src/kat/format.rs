@@ -11,6 +11,15 @@ use super::error::excerpt;
 pub enum Format {
     /// Ring products, `.rsp`: see [`rsp`](super::rsp).
     Ring,
+    /// Key pairs with ciphertexts or signatures, `.rsp` of NIST's submission kit.
+    #[cfg(feature = "cli")]
+    Nist,
+    /// NIST's ACVP vectors, or Wycheproof's: JSON.
+    #[cfg(feature = "cli")]
+    Json,
+    /// The text vectors of CCTV for ML-KEM.
+    #[cfg(feature = "cli")]
+    Cctv,
 }
 
 impl Format {
@@ -31,16 +40,20 @@ impl Format {
         let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
         let named = named_rsp(path);
+        #[cfg(feature = "cli")]
+        if let Some(format) = Self::of_schemes(head, first) {
+            return Ok(format);
+        }
         match first.and_then(key) {
-            Some(b"n" | b"q" | b"f" | b"a" | b"b" | b"c") => Ok(Self::Ring),
-            // The next field tells a ring's `count` from that of other `.rsp` files.
+            // The next field tells a ring's `count` from that of other response files.
             Some(b"count") => match lines.find(|line| !line.is_empty()).and_then(key) {
-                Some(b"a" | b"b" | b"c") => Ok(Self::Ring),
+                Some(key) if RING_KEYS.contains(&key) => Ok(Self::Ring),
                 None if named => Ok(Self::Ring),
                 _ => Err("a response file that is not about rings: no reader for it".into()),
             },
+            Some(key) if RING_KEYS.contains(&key) => Ok(Self::Ring),
             // Headers of one's own may stand before those of a ring.
-            Some(_) if lines.filter_map(key).any(|key| matches!(key, b"n" | b"q" | b"f")) => Ok(Self::Ring),
+            Some(_) if lines.filter_map(key).any(|key| HEADERS.contains(&key)) => Ok(Self::Ring),
             Some(other) => Err(["unknown format: it begins with the field `", &excerpt(other), "`"].concat()),
             None if named => Ok(Self::Ring),
             None => Err(match first {
@@ -50,7 +63,24 @@ impl Format {
             }),
         }
     }
+
+    /// The formats of schemes: their first lines fit no ring file.
+    #[cfg(feature = "cli")]
+    fn of_schemes(head: &[u8], first: Option<&[u8]>) -> Option<Self> {
+        let first = first?;
+        let second = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).skip_while(|line| *line != first).nth(1);
+        match first {
+            // `[n = 17]` begins a ring file, `[{` and `["` a JSON document.
+            [b'{', ..] | [b'[', b'{' | b'"', ..] | b"[" => Some(Self::Json),
+            _ if key(first) == Some(b"count") && second.and_then(key) == Some(b"seed") => Some(Self::Nist),
+            _ if super::cctv::is_text(first) => Some(Self::Cctv),
+            _ => None,
+        }
+    }
 }
+
+const HEADERS: [&[u8]; 3] = [b"n", b"q", b"f"];
+const RING_KEYS: [&[u8]; 7] = [b"n", b"q", b"f", b"count", b"a", b"b", b"c"];
 
 /// The key of a line `key = value` or `[key = value]`.
 fn key(line: &[u8]) -> Option<&[u8]> {

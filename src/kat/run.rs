@@ -1,5 +1,8 @@
 //! Validates vector files on a backend.
 
+#[cfg(feature = "cli")]
+mod schemes;
+
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -19,15 +22,12 @@ const CACHE: usize = 16;
 ///
 /// Memory is bounded by one batch of products, about ten MiB, and the tables of a few rings.
 ///
-/// ```no_run
+/// ```
 /// use karat::{AnyBackend, kat::{Runner, files}};
-/// let mut runner = Runner::new(AnyBackend::from_env()?);
-/// for path in files(&["vectors".into()])? {
+/// let mut runner = Runner::new(AnyBackend::from_name("scalar")?);
+/// for path in files(&["kats".into()])? {
 ///     let report = runner.check_file(&path, &mut |_| ());
-///     println!("{}: {} passed, {} failed", path.display(), report.passed, report.failed);
-///     if let Some(error) = report.error {
-///         println!("{error}"); // says the line and what is wrong
-///     }
+///     assert!(report.is_ok(), "{}: {:?} {:?}", path.display(), report.mismatch, report.error);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -35,12 +35,20 @@ pub struct Runner {
     backend: AnyBackend,
     /// Most recently used last.
     cache: Vec<(Arc<RingSpec>, Arc<Multiplier>)>,
+    /// What answers the vectors of schemes, once one was seen.
+    #[cfg(feature = "cli")]
+    implementation: Option<std::boxed::Box<dyn super::scheme::Implementation>>,
 }
 
 impl Runner {
     /// A runner on this backend.
     pub fn new(backend: AnyBackend) -> Self {
-        Self { backend, cache: Vec::new() }
+        Self {
+            backend,
+            cache: Vec::new(),
+            #[cfg(feature = "cli")]
+            implementation: None,
+        }
     }
 
     /// The backend.
@@ -75,6 +83,8 @@ impl Runner {
                     report.format = Some(format);
                     match format {
                         Format::Ring => self.check_ring(source, &mut report, progress),
+                        #[cfg(feature = "cli")]
+                        format => self.check_scheme(format, source, &mut report, progress),
                     }
                 }
                 Err(reason) => {

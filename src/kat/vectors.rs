@@ -33,7 +33,7 @@ use std::io::Write;
 use std::string::String;
 use std::vec::Vec;
 
-use shake::digest::{ExtendableOutput, Update, XofReader};
+use shake::{ExtendableOutput, Update, XofReader};
 
 use super::run::BATCH;
 use super::{KatError, Multiplier, rsp};

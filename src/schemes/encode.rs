@@ -3,6 +3,7 @@
 use crate::arith::Word;
 
 /// Bytes of a polynomial of `d`-bit coefficients.
+#[cfg(feature = "mldsa")]
 pub(super) const fn packed_len(d: usize) -> usize {
     32 * d
 }
@@ -15,7 +16,7 @@ const fn group(d: usize) -> usize {
 /// `ByteEncode_D` of FIPS 203 and `SimpleBitPack` of FIPS 204 for `2^D - 1`; `map` turns coefficients into integers.
 ///
 /// # Bounds
-/// `map` gives values below `2^D`, `D <= 20`; `out` has [`packed_len`] bytes for 256 coefficients.
+/// `map` gives values below `2^D`, `D <= 20`; `out` has `32·D` bytes for 256 coefficients.
 #[inline(always)]
 pub(super) fn pack<const D: usize, W: Word>(coefficients: &[W], out: &mut [u8], map: impl Fn(W) -> u64) {
     let group = const { group(D) };
@@ -46,7 +47,7 @@ mod tests {
     /// Bit `j` of coefficient `i` is bit `D·i + j` of the string, by definition.
     fn by_definition<const D: usize>() {
         let coefficients: Vec<u32> = (0..256u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 7 & ((1 << D) - 1)).collect();
-        let mut bytes = vec![0; packed_len(D)];
+        let mut bytes = vec![0; 32 * D];
         pack::<D, u32>(&coefficients, &mut bytes, u64::from);
         for (i, c) in coefficients.iter().enumerate() {
             for j in 0..D {

@@ -88,6 +88,18 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         Ok(Self { ring, params: PhantomData })
     }
 
+    /// Uses a ring that is prepared already: all parameter sets may share one.
+    ///
+    /// ```
+    /// use karat::{Cpu, RingContext, ring::presets::MlDsa, schemes::mldsa::MlDsa44};
+    /// let ring = RingContext::new(Cpu::new(), MlDsa)?;
+    /// assert_eq!(MlDsa44::with_ring(ring.clone()).name(), "ML-DSA-44");
+    /// # Ok::<(), karat::Error>(())
+    /// ```
+    pub fn with_ring(ring: RingContext<B, MlDsa>) -> Self {
+        Self { ring, params: PhantomData }
+    }
+
     /// The name of the parameter set.
     ///
     /// ```

@@ -19,6 +19,7 @@ mod noise;
 mod params;
 mod pke;
 
+pub use batch::Encapsulation;
 pub use key::{DecapsulationKey, EncapsulationKey};
 pub use params::{
     Kyber512Params, Kyber768Params, Kyber1024Params, MlKem512Params, MlKem768Params, MlKem1024Params, Parameters,
@@ -78,6 +79,18 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
     pub fn new(backend: B) -> Result<Self> {
         let ring = RingContext::new(backend, MlKem)?;
         Ok(Self { ring, params: PhantomData })
+    }
+
+    /// Uses a ring that is prepared already: all parameter sets may share one.
+    ///
+    /// ```
+    /// use karat::{Cpu, RingContext, ring::presets::MlKem, schemes::mlkem::MlKem512};
+    /// let ring = RingContext::new(Cpu::new(), MlKem)?;
+    /// assert_eq!(MlKem512::with_ring(ring.clone()).name(), "ML-KEM-512");
+    /// # Ok::<(), karat::Error>(())
+    /// ```
+    pub fn with_ring(ring: RingContext<B, MlKem>) -> Self {
+        Self { ring, params: PhantomData }
     }
 
     /// The name of the parameter set.

@@ -3,7 +3,7 @@
 use sha2::{Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 use sha3::digest::{Digest, ExtendableOutput, XofReader};
 use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
-use shake::{Shake128, Shake256, Update};
+use shake::{Shake128, Shake256};
 
 /// Longest digest of a [`PreHash`], in bytes.
 pub(in crate::schemes) const MAX_DIGEST: usize = 64;
@@ -117,7 +117,7 @@ impl PreHash {
     }
 }
 
-fn extend(mut state: impl Update + ExtendableOutput, message: &[u8], digest: &mut [u8]) {
+fn extend(mut state: impl ExtendableOutput, message: &[u8], digest: &mut [u8]) {
     state.update(message);
     state.finalize_xof().read(digest);
 }

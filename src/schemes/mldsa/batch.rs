@@ -207,10 +207,10 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
 
         let y = y.as_chunks().0.chunks_exact(columns);
         let parts = polynomials(&products).chunks_exact(per_job).zip(y.zip(polynomials(&w).chunks_exact(rows)));
-        let finish = |(mut signature, (products, (y, w))): (P::Sig, (&[Coeffs], (&[Coeffs], &[Coeffs])))| {
+        let parts = signatures.into_iter().zip(parts).map(|(mut signature, (products, (y, w)))| {
             complete::<P>(products, y, w, signature.as_mut()).then_some(signature)
-        };
-        Ok(signatures.into_iter().zip(parts).map(finish).collect())
+        });
+        Ok(parts.collect())
     }
 
     /// Verifies each signature; each result is what [`Dsa::verify_input`] gives.
@@ -277,15 +277,15 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         )?;
         let w = ring.intt(&w)?.download()?;
         let parts = w.as_chunks().0.chunks_exact(rows).zip(opened).zip(signatures);
-        let finish = |((w, opened), signature): ((&[Coeffs], Result<([u8; 64], Hint)>), &S)| {
+        let results = parts.map(|((w, opened), signature)| {
             let (mu, hint) = opened?;
             let mut high = alloc::vec![0; rows * high_len::<P>()];
             for ((w, hint), high) in w.iter().zip(&hint).zip(high.chunks_exact_mut(high_len::<P>())) {
-                write_hinted::<P>(hint, &mut w.clone(), high);
+                write_hinted::<P>(hint, &mut { *w }, high);
             }
             compare::<P>(&mu, &high, signature.as_ref())
-        };
-        Ok(parts.map(finish).collect())
+        });
+        Ok(results.collect())
     }
 }
 

@@ -17,6 +17,9 @@ use crate::schemes::encode::pack;
 use crate::schemes::{Error, Result, each_chunk, exactly, same_len};
 use crate::{PolyBatch, SecretVec};
 
+/// A ciphertext and its shared secret.
+pub type Encapsulation<P> = (<P as Parameters>::Ct, SharedSecret);
+
 /// Coefficients that may be secret.
 type Erased = Zeroizing<Vec<u16>>;
 
@@ -118,16 +121,12 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
     /// assert!(results[1].is_err());
     /// # Ok::<(), karat::schemes::Error>(())
     /// ```
-    pub fn encaps_batch<K: AsRef<[u8]>>(
-        &self,
-        eks: &[K],
-        ms: &[[u8; 32]],
-    ) -> Result<Vec<Result<(P::Ct, SharedSecret)>>> {
+    pub fn encaps_batch<K: AsRef<[u8]>>(&self, eks: &[K], ms: &[[u8; 32]]) -> Result<Vec<Result<Encapsulation<P>>>> {
         same_len("encapsulation keys", eks.len(), ms.len())?;
         each_chunk(ms.len(), |range| self.encaps_chunk(&eks[range.clone()], &ms[range]))
     }
 
-    fn encaps_chunk<K: AsRef<[u8]>>(&self, eks: &[K], ms: &[[u8; 32]]) -> Result<Vec<Result<(P::Ct, SharedSecret)>>> {
+    fn encaps_chunk<K: AsRef<[u8]>>(&self, eks: &[K], ms: &[[u8; 32]]) -> Result<Vec<Result<Encapsulation<P>>>> {
         let mut keys = Keys::new::<P>(ms.len());
         let mut messages = Zeroizing::new(Vec::from(ms));
         let mut derived = Zeroizing::new(alloc::vec![[0; 64]; ms.len()]);
@@ -140,13 +139,13 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         }
         let ciphertexts = self.encrypt(&keys.rows, &messages, &derived)?;
         let results = ciphertexts.into_iter().zip(keys.states).zip(derived.iter());
-        let finish = |((ciphertext, state), derived): ((P::Ct, Result<()>), &[u8; 64])| {
+        let results = results.map(|((ciphertext, state), derived)| {
             state?;
             let (secret, _) = halves(derived);
             let secret = if P::ROUND3 { round3_secret(secret, ciphertext.as_ref()) } else { *secret };
             Ok((ciphertext, secret))
-        };
-        Ok(results.map(finish).collect())
+        });
+        Ok(results.collect())
     }
 
     /// Recovers the shared secret of each decapsulation key and ciphertext; each is what [`Kem::decaps`] recovers. A
@@ -204,13 +203,12 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let again =
             Zeroizing::new(self.encrypt(&keys.rows, &messages, &derived)?.into_iter().map(Wiped).collect::<Vec<_>>());
         let inputs = dks.iter().zip(cts).zip(keys.states);
-        let outputs = derived.iter().zip(again.iter());
-        let finish = |(((dk, ct), state), (derived, again)): (((&K, &C), Result<()>), (&[u8; 64], &Wiped<P::Ct>))| {
+        let results = inputs.zip(derived.iter().zip(again.iter())).map(|(((dk, ct), state), (derived, again))| {
             state?;
             let z = dk.as_ref().last_chunk().unwrap_or(const { &[0; 32] });
             Ok(finish::<P>(derived, z, ct.as_ref(), again.0.as_ref()))
-        };
-        Ok(inputs.zip(outputs).map(finish).collect())
+        });
+        Ok(results.collect())
     }
 
     /// Encrypts one message under each key; the randomness is the second half of `derived`.

@@ -126,7 +126,7 @@ fn binomial3(bytes: &[u8], out: &mut Coeffs) {
 pub(super) fn compress<const D: usize>(x: u16) -> u64 {
     // magic: 20642679 == ceil(2^36 / 3329)
     const RECIPROCAL: u64 = 20_642_679;
-    ((((x as u64) << D) + Q as u64 / 2) * RECIPROCAL >> 36) & ((1 << D) - 1)
+    (((((x as u64) << D) + Q as u64 / 2) * RECIPROCAL) >> 36) & ((1 << D) - 1)
 }
 
 /// `round(q / 2^D · y)`.
@@ -172,7 +172,7 @@ mod tests {
     /// By the definition, over the integers.
     fn rounding<const D: usize>() {
         for x in 0..Q {
-            let doubled = (x as u64 * 2 << D) + Q as u64;
+            let doubled = ((x as u64) << (D + 1)) + Q as u64;
             assert_eq!(compress::<D>(x), doubled / (2 * Q as u64) % (1 << D), "D = {D}, x = {x}");
         }
         for y in 0..1u64 << D {
