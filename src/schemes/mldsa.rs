@@ -12,7 +12,7 @@
 //!
 //! Besides messages with a context, [`Input`] names what else the standard signs: pre-hashed messages (HashML-DSA),
 //! a message representative computed elsewhere (external mu), and the internal interface. A key that is used more than
-//! once is read once: [`Dsa::signing_key`] and [`Dsa::verification_key`] keep its matrix.
+//! once is read once: [`Dsa::signing_key`] and [`Dsa::verification_key`] keep its matrix (on the heap).
 
 mod batch;
 mod encode;
@@ -133,7 +133,7 @@ impl<P: Parameters> Dsa<P> {
         (pk, sk)
     }
 
-    /// Reads and checks a private key, and expands its matrix.
+    /// Reads and checks a private key, and expands its matrix, on the heap.
     ///
     /// # Errors
     /// `WrongLength`; `InvalidPrivateKey` for a secret coefficient out of range.
@@ -145,12 +145,10 @@ impl<P: Parameters> Dsa<P> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn signing_key(&self, sk: &[u8]) -> Result<SigningKey<P>> {
-        let mut key = SigningKey::empty(&self.ring);
-        key.read(sk)?;
-        Ok(key)
+        SigningKey::new(&self.ring, sk)
     }
 
-    /// Reads a public key, and expands its matrix. Every string of the right length is a key.
+    /// Reads a public key, and expands its matrix, on the heap. Every string of the right length is a key.
     ///
     /// # Errors
     /// `WrongLength`.
@@ -163,9 +161,7 @@ impl<P: Parameters> Dsa<P> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn verification_key(&self, pk: &[u8]) -> Result<VerificationKey<P>> {
-        let mut key = VerificationKey::empty(&self.ring);
-        key.read(pk)?;
-        Ok(key)
+        VerificationKey::new(&self.ring, pk)
     }
 
     /// Signs a message with a context of at most 255 bytes (`ML-DSA.Sign`, algorithm 2). `rnd` is 32 random bytes, or
@@ -194,9 +190,9 @@ impl<P: Parameters> Dsa<P> {
     /// # Ok::<(), karat::schemes::Error>(())
     /// ```
     pub fn sign_input(&self, sk: &[u8], input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {
-        let mut key = SigningKey::<P>::empty(&self.ring);
-        key.read(sk)?;
-        key.sign_input(input, rnd)
+        let mut key = sign::Expanded::<P>::empty();
+        key.read(self.ring.plan(), sk)?;
+        key.sign(self.ring.plan(), input, rnd)
     }
 
     /// Verifies a signature of a message with a context (`ML-DSA.Verify`, algorithm 3).
@@ -212,9 +208,9 @@ impl<P: Parameters> Dsa<P> {
     /// # Errors
     /// As [`Dsa::verify`]; `WrongLength` also for a digest or an external mu.
     pub fn verify_input(&self, pk: &[u8], input: Input, signature: &[u8]) -> Result<()> {
-        let mut key = VerificationKey::<P>::empty(&self.ring);
-        key.read(pk)?;
-        key.verify_input(input, signature)
+        let mut key = verify::Expanded::<P>::empty();
+        key.read(self.ring.plan(), pk)?;
+        key.verify(self.ring.plan(), input, signature)
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! Keys have two forms: the seed `(d, z)`, which [`Kem::keygen`] expands, and the encoded form of the standard. A key
 //! that is used more than once is read once: [`Kem::encapsulation_key`] and [`Kem::decapsulation_key`] check it and
-//! keep its matrix.
+//! keep its matrix (on the heap).
 
 mod batch;
 mod key;
@@ -133,7 +133,7 @@ impl<P: Parameters> Kem<P> {
         (ek, dk)
     }
 
-    /// Reads and checks an encapsulation key (section 7.2), and expands its matrix.
+    /// Reads and checks an encapsulation key (section 7.2), and expands its matrix, on the heap.
     ///
     /// # Errors
     /// `WrongLength`; `KeyNotReduced` for a coefficient that is `q` or more.
@@ -145,12 +145,10 @@ impl<P: Parameters> Kem<P> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn encapsulation_key(&self, ek: &[u8]) -> Result<EncapsulationKey<P>> {
-        let mut key = EncapsulationKey::empty(&self.ring);
-        key.read(ek)?;
-        Ok(key)
+        EncapsulationKey::new(&self.ring, ek)
     }
 
-    /// Reads and checks a decapsulation key (section 7.3, and section 7.2 for the key inside), and expands its matrix.
+    /// Reads and checks a decapsulation key (section 7.3, and section 7.2 for the key inside), and expands its matrix, on the heap.
     ///
     /// # Errors
     /// `WrongLength`; `KeyHashMismatch`; `KeyNotReduced`.
@@ -162,9 +160,7 @@ impl<P: Parameters> Kem<P> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn decapsulation_key(&self, dk: &[u8]) -> Result<DecapsulationKey<P>> {
-        let mut key = DecapsulationKey::empty(&self.ring);
-        key.read(dk)?;
-        Ok(key)
+        DecapsulationKey::new(&self.ring, dk)
     }
 
     /// Makes a ciphertext and a shared secret from the random `m` (`ML-KEM.Encaps_internal`, algorithm 17, after the
@@ -172,8 +168,10 @@ impl<P: Parameters> Kem<P> {
     ///
     /// # Errors
     /// As [`Kem::encapsulation_key`].
-    pub fn encaps(&self, ek: &[u8], m: &[u8; 32]) -> Result<(P::Ct, SharedSecret)> {
-        Ok(self.encapsulation_key(ek)?.encaps(m))
+    pub fn encaps(&self, ek: &[u8], m: &[u8; 32]) -> Result<Encapsulation<P>> {
+        let mut key = key::Public::<P>::empty();
+        key.read(self.ring.plan(), ek)?;
+        Ok(key.encaps(self.ring.plan(), m))
     }
 
     /// Recovers the shared secret (`ML-KEM.Decaps`, algorithm 21). A ciphertext that was not made with the key gives
@@ -182,7 +180,9 @@ impl<P: Parameters> Kem<P> {
     /// # Errors
     /// As [`Kem::decapsulation_key`]; `WrongLength` for the ciphertext.
     pub fn decaps(&self, dk: &[u8], ciphertext: &[u8]) -> Result<SharedSecret> {
-        self.decapsulation_key(dk)?.decaps(ciphertext)
+        let mut key = key::Private::<P>::empty();
+        key.read(self.ring.plan(), dk)?;
+        key.decaps(self.ring.plan(), ciphertext)
     }
 }
 

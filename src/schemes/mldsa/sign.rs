@@ -1,5 +1,6 @@
 //! Private keys that were read, checked and expanded; signing, one message at a time on the CPU.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use zeroize::{Zeroize, Zeroizing};
@@ -14,6 +15,7 @@ use super::sample::{challenge, mask, matrix};
 use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, ZERO};
 use crate::RingContext;
 use crate::backend::Cpu;
+use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
 use crate::schemes::{Erased, exactly, hash};
 
@@ -40,6 +42,37 @@ const MAX_ROWS: usize = 8;
 #[derive(Clone)]
 pub struct SigningKey<P: Parameters> {
     ring: RingContext<Cpu, MlDsa>,
+    /// On the heap: moves would leave copies of the secrets behind.
+    expanded: Box<Expanded<P>>,
+}
+
+impl<P: Parameters> SigningKey<P> {
+    pub(super) fn new(ring: &RingContext<Cpu, MlDsa>, sk: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), expanded: Box::new(Expanded::empty()) };
+        key.expanded.read(ring.plan(), sk)?;
+        Ok(key)
+    }
+
+    /// Signs a message with a context; see [`Dsa::sign`](super::Dsa::sign).
+    ///
+    /// # Errors
+    /// `ContextTooLong`; `SigningFailed` for a key that key generation never makes.
+    pub fn sign(&self, message: &[u8], context: &[u8], rnd: &[u8; 32]) -> Result<P::Sig> {
+        self.sign_input(Input::Message { message, context }, rnd)
+    }
+
+    /// Signs whatever the standard signs (`ML-DSA.Sign_internal`, algorithm 7).
+    ///
+    /// # Errors
+    /// As [`SigningKey::sign`]; `WrongLength` for a digest or an external mu.
+    pub fn sign_input(&self, input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {
+        self.expanded.sign(self.ring.plan(), input, rnd)
+    }
+}
+
+/// The contents of a private key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Expanded<P: Parameters> {
     matrix: P::Matrix,
     s1: P::Columns,
     s2: P::Rows,
@@ -49,10 +82,9 @@ pub struct SigningKey<P: Parameters> {
     tr: [u8; 64],
 }
 
-impl<P: Parameters> SigningKey<P> {
-    pub(super) fn empty(ring: &RingContext<Cpu, MlDsa>) -> Self {
+impl<P: Parameters> Expanded<P> {
+    pub(super) fn empty() -> Self {
         Self {
-            ring: ring.clone(),
             matrix: P::Matrix::filled(ZERO),
             s1: P::Columns::filled(ZERO),
             s2: P::Rows::filled(ZERO),
@@ -62,9 +94,8 @@ impl<P: Parameters> SigningKey<P> {
         }
     }
 
-    pub(super) fn read(&mut self, sk: &[u8]) -> Result<()> {
+    pub(super) fn read(&mut self, plan: &Plan, sk: &[u8]) -> Result<()> {
         exactly("private key", sk, P::Sk::LEN)?;
-        let plan = self.ring.plan();
         let layout = SkLayout::of::<P>();
         let mut values = Zeroizing::new([0; N]);
         let mut in_range = true;
@@ -89,24 +120,12 @@ impl<P: Parameters> SigningKey<P> {
         Ok(())
     }
 
-    /// Signs a message with a context; see [`Dsa::sign`](super::Dsa::sign).
-    ///
-    /// # Errors
-    /// `ContextTooLong`; `SigningFailed` for a key that key generation never makes.
-    pub fn sign(&self, message: &[u8], context: &[u8], rnd: &[u8; 32]) -> Result<P::Sig> {
-        self.sign_input(Input::Message { message, context }, rnd)
-    }
-
-    /// Signs whatever the standard signs (`ML-DSA.Sign_internal`, algorithm 7).
-    ///
-    /// # Errors
-    /// As [`SigningKey::sign`]; `WrongLength` for a digest or an external mu.
-    pub fn sign_input(&self, input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {
+    pub(super) fn sign(&self, plan: &Plan, input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {
         let mu = input.mu::<P>(&self.tr[..P::TR])?;
         let seed = mask_seed::<P>(&self.seed, rnd, &mu);
         let mut signature = P::Sig::filled(0);
         for attempt in 0..MAX_ATTEMPTS {
-            if self.attempt(&mu, &seed, attempt, signature.as_mut()) {
+            if self.attempt(plan, &mu, &seed, attempt, signature.as_mut()) {
                 return Ok(signature);
             }
         }
@@ -114,8 +133,7 @@ impl<P: Parameters> SigningKey<P> {
     }
 
     /// One round of the rejection loop; says whether the signature is good.
-    fn attempt(&self, mu: &[u8; 64], seed: &[u8; 64], attempt: u32, signature: &mut [u8]) -> bool {
-        let plan = self.ring.plan();
+    fn attempt(&self, plan: &Plan, mu: &[u8; 64], seed: &[u8; 64], attempt: u32, signature: &mut [u8]) -> bool {
         let mut y = Zeroizing::new([[0; N]; MAX_ROWS]);
         let mut y_ntt = Erased::<P::Columns, _>::filled(ZERO);
         mask::<P>(seed, (attempt * P::L as u32) as u16, |i, coefficients| {
@@ -227,7 +245,7 @@ pub(super) fn write_hint<P: Parameters>(r: &Coeffs, ct0: &Coeffs, writer: &mut H
     all_below(ct0, P::GAMMA2) && writer.row((0..N).filter(|i| differs[*i]))
 }
 
-impl<P: Parameters> Drop for SigningKey<P> {
+impl<P: Parameters> Drop for Expanded<P> {
     fn drop(&mut self) {
         self.s1.erase();
         self.s2.erase();

@@ -1,5 +1,6 @@
 //! Public keys that were read and expanded; verification, one signature at a time on the CPU.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use super::encode::{T1_LEN, high_len, mask_len, read_hint, read_t1_negated, split_polys, write_high};
@@ -8,6 +9,7 @@ use super::sample::{challenge, matrix, read_mask};
 use super::{Array, Coeffs, Error, Input, N, Parameters, Q, Result, ZERO};
 use crate::RingContext;
 use crate::backend::Cpu;
+use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
 use crate::schemes::{exactly, hash};
 
@@ -30,28 +32,15 @@ pub(super) type Hint = [[bool; N]; MAX_ROWS];
 #[derive(Clone)]
 pub struct VerificationKey<P: Parameters> {
     ring: RingContext<Cpu, MlDsa>,
-    /// The matrix with one column more, `-t1·2^13`: times `(z, c)` it gives `A·z - c·t1·2^13`.
-    wide: P::WideMatrix,
-    tr: [u8; 64],
+    /// On the heap: it is large to move.
+    expanded: Box<Expanded<P>>,
 }
 
 impl<P: Parameters> VerificationKey<P> {
-    pub(super) fn empty(ring: &RingContext<Cpu, MlDsa>) -> Self {
-        Self { ring: ring.clone(), wide: P::WideMatrix::filled(ZERO), tr: [0; 64] }
-    }
-
-    pub(super) fn read(&mut self, pk: &[u8]) -> Result<()> {
-        exactly("public key", pk, P::Pk::LEN)?;
-        let plan = self.ring.plan();
-        let wide = self.wide.as_mut();
-        matrix::<P>(&pk[..32], |row, column, values| plan.import(values, &mut wide[row * (P::L + 1) + column]));
-        let mut values = [0; N];
-        for (row, bytes) in pk[32..].chunks_exact(T1_LEN).enumerate() {
-            read_t1_negated(bytes, &mut values);
-            plan.forward(&values, &mut wide[row * (P::L + 1) + P::L]);
-        }
-        hash::shake256(&[pk], &mut self.tr[..P::TR]);
-        Ok(())
+    pub(super) fn new(ring: &RingContext<Cpu, MlDsa>, pk: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), expanded: Box::new(Expanded::empty()) };
+        key.expanded.read(ring.plan(), pk)?;
+        Ok(key)
     }
 
     /// Verifies a signature of a message with a context; see [`Dsa::verify`](super::Dsa::verify).
@@ -77,7 +66,7 @@ impl<P: Parameters> VerificationKey<P> {
     /// # Ok::<(), karat::schemes::Error>(())
     /// ```
     pub fn mu(&self, input: Input) -> Result<[u8; 64]> {
-        input.mu::<P>(&self.tr[..P::TR])
+        self.expanded.mu(input)
     }
 
     /// Verifies a signature of whatever the standard signs (`ML-DSA.Verify_internal`, algorithm 8).
@@ -85,9 +74,43 @@ impl<P: Parameters> VerificationKey<P> {
     /// # Errors
     /// As [`VerificationKey::verify`]; `WrongLength` also for a digest or an external mu.
     pub fn verify_input(&self, input: Input, signature: &[u8]) -> Result<()> {
+        self.expanded.verify(self.ring.plan(), input, signature)
+    }
+}
+
+/// The contents of a public key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Expanded<P: Parameters> {
+    /// The matrix with one column more, `-t1·2^13`: times `(z, c)` it gives `A·z - c·t1·2^13`.
+    wide: P::WideMatrix,
+    tr: [u8; 64],
+}
+
+impl<P: Parameters> Expanded<P> {
+    pub(super) fn empty() -> Self {
+        Self { wide: P::WideMatrix::filled(ZERO), tr: [0; 64] }
+    }
+
+    pub(super) fn read(&mut self, plan: &Plan, pk: &[u8]) -> Result<()> {
+        exactly("public key", pk, P::Pk::LEN)?;
+        let wide = self.wide.as_mut();
+        matrix::<P>(&pk[..32], |row, column, values| plan.import(values, &mut wide[row * (P::L + 1) + column]));
+        let mut values = [0; N];
+        for (row, bytes) in pk[32..].chunks_exact(T1_LEN).enumerate() {
+            read_t1_negated(bytes, &mut values);
+            plan.forward(&values, &mut wide[row * (P::L + 1) + P::L]);
+        }
+        hash::shake256(&[pk], &mut self.tr[..P::TR]);
+        Ok(())
+    }
+
+    fn mu(&self, input: Input) -> Result<[u8; 64]> {
+        input.mu::<P>(&self.tr[..P::TR])
+    }
+
+    pub(super) fn verify(&self, plan: &Plan, input: Input, signature: &[u8]) -> Result<()> {
         let mu = self.mu(input)?;
         exactly("signature", signature, P::Sig::LEN)?;
-        let plan = self.ring.plan();
         let mut values = [0; N];
         let mut vector = P::WideColumns::filled(ZERO);
         let mut short = true;

@@ -1,5 +1,6 @@
 //! Keys that were read, checked and expanded.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use subtle::{ConditionallySelectable, ConstantTimeEq};
@@ -7,9 +8,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::noise::matrix_on;
 use super::pke::{decrypt, encrypt, halves, read_public, read_secret};
-use super::{Array, Erased, N, Parameters, SharedSecret, hash, hash_of};
+use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, hash_of};
 use crate::RingContext;
 use crate::backend::Cpu;
+use crate::backend::cpu::Plan;
 use crate::ring::presets::MlKem;
 use crate::schemes::{Error, Result, exactly};
 
@@ -27,19 +29,37 @@ use crate::schemes::{Error, Result, exactly};
 #[derive(Clone)]
 pub struct EncapsulationKey<P: Parameters> {
     ring: RingContext<Cpu, MlKem>,
+    public: Box<Public<P>>,
+}
+
+impl<P: Parameters> EncapsulationKey<P> {
+    pub(super) fn new(ring: &RingContext<Cpu, MlKem>, ek: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), public: Box::new(Public::empty()) };
+        key.public.read(ring.plan(), ek)?;
+        Ok(key)
+    }
+
+    /// Makes a ciphertext and a shared secret from the random `m`.
+    pub fn encaps(&self, m: &[u8; 32]) -> Encapsulation<P> {
+        self.public.encaps(self.ring.plan(), m)
+    }
+}
+
+/// The contents of an encapsulation key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Public<P: Parameters> {
     /// The transposed matrix, then `t`.
     rows: P::Matrix,
     hash: [u8; 32],
 }
 
-impl<P: Parameters> EncapsulationKey<P> {
-    pub(super) fn empty(ring: &RingContext<Cpu, MlKem>) -> Self {
-        Self { ring: ring.clone(), rows: P::Matrix::filled([0; N / 4]), hash: [0; 32] }
+impl<P: Parameters> Public<P> {
+    pub(super) fn empty() -> Self {
+        Self { rows: P::Matrix::filled([0; N / 4]), hash: [0; 32] }
     }
 
-    pub(super) fn read(&mut self, ek: &[u8]) -> Result<()> {
+    pub(super) fn read(&mut self, plan: &Plan, ek: &[u8]) -> Result<()> {
         exactly("encapsulation key", ek, P::Ek::LEN)?;
-        let plan = self.ring.plan();
         let (matrix, t) = self.rows.as_mut().split_at_mut(P::K * P::K);
         if !read_public::<P>(ek, |i, values| plan.import(values, &mut t[i])) {
             return Err(Error::KeyNotReduced);
@@ -49,8 +69,7 @@ impl<P: Parameters> EncapsulationKey<P> {
         Ok(())
     }
 
-    /// Makes a ciphertext and a shared secret from the random `m`.
-    pub fn encaps(&self, m: &[u8; 32]) -> (P::Ct, SharedSecret) {
+    pub(super) fn encaps(&self, plan: &Plan, m: &[u8; 32]) -> Encapsulation<P> {
         let mut ciphertext = P::Ct::filled(0);
         let mut message = Zeroizing::new(*m);
         if P::ROUND3 {
@@ -60,7 +79,7 @@ impl<P: Parameters> EncapsulationKey<P> {
         let mut derived = Zeroizing::new([0; 64]);
         hash::sha3_512(&[&message[..], &self.hash], &mut derived);
         let (secret, r) = halves(&derived);
-        encrypt::<P>(self.ring.plan(), &self.rows, &message, r, ciphertext.as_mut());
+        encrypt::<P>(plan, &self.rows, &message, r, ciphertext.as_mut());
         let secret = if P::ROUND3 { round3_secret(secret, ciphertext.as_ref()) } else { *secret };
         (ciphertext, secret)
     }
@@ -97,41 +116,28 @@ pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext
 /// let kem = MlKem512::new(Cpu::new())?;
 /// let (ek, dk) = kem.keygen(&[1; 32], &[2; 32]);
 /// let key = kem.decapsulation_key(&dk)?;
-/// let (ciphertext, secret) = kem.encaps(&ek, &[3; 32])?;
+/// let (ciphertext, secret) = key.encapsulation_key().encaps(&[3; 32]);
 /// assert_eq!(key.decaps(&ciphertext)?, secret);
 /// assert_eq!(format!("{key:?}"), "DecapsulationKey(ML-KEM-512)");
 /// # Ok::<(), karat::schemes::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct DecapsulationKey<P: Parameters> {
-    public: EncapsulationKey<P>,
-    s: P::Vector,
-    z: [u8; 32],
+    ring: RingContext<Cpu, MlKem>,
+    /// On the heap: moves would leave copies of the secrets behind.
+    private: Box<Private<P>>,
 }
 
 impl<P: Parameters> DecapsulationKey<P> {
-    pub(super) fn empty(ring: &RingContext<Cpu, MlKem>) -> Self {
-        Self { public: EncapsulationKey::empty(ring), s: P::Vector::filled([0; N / 4]), z: [0; 32] }
+    pub(super) fn new(ring: &RingContext<Cpu, MlKem>, dk: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), private: Box::new(Private::empty()) };
+        key.private.read(ring.plan(), dk)?;
+        Ok(key)
     }
 
-    pub(super) fn read(&mut self, dk: &[u8]) -> Result<()> {
-        exactly("decapsulation key", dk, P::Dk::LEN)?;
-        let (secret, rest) = dk.split_at(384 * P::K);
-        let (public, rest) = rest.split_at(P::Ek::LEN);
-        let (hash, z) = rest.split_at(32);
-        self.public.read(public)?;
-        if self.public.hash[..] != *hash {
-            return Err(Error::KeyHashMismatch);
-        }
-        let plan = self.public.ring.plan();
-        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
-        self.z.copy_from_slice(z);
-        Ok(())
-    }
-
-    /// The encapsulation key inside.
-    pub fn encapsulation_key(&self) -> &EncapsulationKey<P> {
-        &self.public
+    /// A copy of the encapsulation key inside.
+    pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
+        EncapsulationKey { ring: self.ring.clone(), public: Box::new(self.private.public.clone()) }
     }
 
     /// Recovers the shared secret; see [`Kem::decaps`](super::Kem::decaps).
@@ -139,8 +145,39 @@ impl<P: Parameters> DecapsulationKey<P> {
     /// # Errors
     /// `WrongLength`, and nothing else.
     pub fn decaps(&self, ciphertext: &[u8]) -> Result<SharedSecret> {
+        self.private.decaps(self.ring.plan(), ciphertext)
+    }
+}
+
+/// The contents of a decapsulation key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Private<P: Parameters> {
+    public: Public<P>,
+    s: P::Vector,
+    z: [u8; 32],
+}
+
+impl<P: Parameters> Private<P> {
+    pub(super) fn empty() -> Self {
+        Self { public: Public::empty(), s: P::Vector::filled([0; N / 4]), z: [0; 32] }
+    }
+
+    pub(super) fn read(&mut self, plan: &Plan, dk: &[u8]) -> Result<()> {
+        exactly("decapsulation key", dk, P::Dk::LEN)?;
+        let (secret, rest) = dk.split_at(384 * P::K);
+        let (public, rest) = rest.split_at(P::Ek::LEN);
+        let (hash, z) = rest.split_at(32);
+        self.public.read(plan, public)?;
+        if self.public.hash[..] != *hash {
+            return Err(Error::KeyHashMismatch);
+        }
+        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
+        self.z.copy_from_slice(z);
+        Ok(())
+    }
+
+    pub(super) fn decaps(&self, plan: &Plan, ciphertext: &[u8]) -> Result<SharedSecret> {
         exactly("ciphertext", ciphertext, P::Ct::LEN)?;
-        let plan = self.public.ring.plan();
         let mut message = Zeroizing::new([0; 32]);
         decrypt::<P>(plan, &self.s, ciphertext, &mut message);
         let mut derived = Zeroizing::new([0; 64]);
@@ -152,7 +189,7 @@ impl<P: Parameters> DecapsulationKey<P> {
     }
 }
 
-impl<P: Parameters> Drop for DecapsulationKey<P> {
+impl<P: Parameters> Drop for Private<P> {
     fn drop(&mut self) {
         self.s.erase();
         self.z.zeroize();
