@@ -1,9 +1,11 @@
 //! The hash functions of the standards, over a list of byte strings. States are erased after use.
 
+mod keccak;
 mod lanes;
 #[cfg(feature = "mldsa")]
 mod prehash;
 
+pub(super) use keccak::Lanes;
 pub(super) use lanes::{Job, MAX_LANES, RATE128, RATE256, each_block};
 #[cfg(feature = "mldsa")]
 pub use prehash::PreHash;

@@ -1,6 +1,7 @@
 //! Several extendable outputs side by side: matrices and noise need dozens of short ones.
 
-use keccak::Keccak;
+use super::keccak::{Lanes, Permute, Portable};
+use core::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Bytes of a block of SHAKE-128.
@@ -40,6 +41,7 @@ impl Job {
 /// # Bounds
 /// The seed and the job's bytes fit in one block.
 pub(in crate::schemes) fn each_block<const RATE: usize>(
+    lanes: Lanes,
     seed: &[u8],
     count: usize,
     job: impl Fn(usize) -> Job,
@@ -47,19 +49,25 @@ pub(in crate::schemes) fn each_block<const RATE: usize>(
 ) {
     let mut next = 0;
     while next < count {
-        next += group::<RATE, 1>(seed, next, count, &job, &mut sink);
+        next += match lanes {
+            Lanes::One => group(Portable, seed, next..count, &job, &mut sink),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Lanes::Four(avx2) => group(avx2, seed, next..count, &job, &mut sink),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Lanes::Eight(avx512) => group(avx512, seed, next..count, &job, &mut sink),
+        };
     }
 }
 
-/// `LANES` outputs from `first` on; says how many.
+/// As many outputs as there are lanes, from the first of a range on; says how many.
 fn group<const RATE: usize, const LANES: usize>(
+    permutation: impl Permute<LANES>,
     seed: &[u8],
-    first: usize,
-    count: usize,
+    range: Range<usize>,
     job: &impl Fn(usize) -> Job,
     sink: &mut impl FnMut(usize, &[u8; RATE]) -> bool,
 ) -> usize {
-    let active = LANES.min(count - first);
+    let (first, active) = (range.start, LANES.min(range.len()));
     let mut state = States::<LANES>::new();
     for lane in 0..active {
         state.absorb::<RATE>(lane, seed, &job(first + lane));
@@ -67,7 +75,7 @@ fn group<const RATE: usize, const LANES: usize>(
     let mut block = Zeroizing::new([0; RATE]);
     let mut done = [false; LANES];
     while done[..active].contains(&false) {
-        state.permute();
+        permutation.permute(&mut state.0);
         for (lane, done) in done[..active].iter_mut().enumerate() {
             // An output that is complete never sees another block.
             if !*done {
@@ -100,19 +108,6 @@ impl<const LANES: usize> States<LANES> {
         }
     }
 
-    fn permute(&mut self) {
-        for lane in 0..LANES {
-            let mut state = Zeroizing::new([0; 25]);
-            for (word, words) in state.iter_mut().zip(&self.0) {
-                *word = words[lane];
-            }
-            Keccak::new().with_f1600(|permutation| permutation(&mut state));
-            for (word, words) in state.iter().zip(&mut self.0) {
-                words[lane] = *word;
-            }
-        }
-    }
-
     fn block<const RATE: usize>(&self, lane: usize, block: &mut [u8; RATE]) {
         for (words, bytes) in self.0.iter().zip(block.as_chunks_mut().0) {
             *bytes = words[lane].to_le_bytes();
@@ -133,10 +128,13 @@ mod tests {
 
     /// Only one output of a group needs more blocks than the others, each in turn.
     fn outputs_agree<const RATE: usize, H: Default + Update + ExtendableOutput>() {
-        for count in [1usize, 2, 3, 4, 5, 8, 9, 11, 17] {
+        for (lanes, count) in
+            [Lanes::One, Lanes::best()].into_iter().flat_map(|l| [1usize, 2, 3, 4, 5, 8, 9, 11, 17].map(|c| (l, c)))
+        {
             for long in 0..count {
                 let mut got = vec![Vec::new(); count];
                 each_block::<RATE>(
+                    lanes,
                     b"seed",
                     count,
                     |i| Job::bytes(i as u8, 77),

@@ -5,7 +5,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::round::sub;
 use super::{Coeffs, N, Parameters, Q};
 use crate::schemes::encode::unpack;
-use crate::schemes::hash::{Job, MAX_LANES, RATE128, RATE256, each_block};
+use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE128, RATE256, each_block};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 /// A polynomial that is being sampled by rejection: a block may overfill it by as many values as it holds.
@@ -47,7 +47,7 @@ impl<const ROOM: usize> Zeroize for Rejection<ROOM> {
 pub(super) fn matrix<P: Parameters>(rho: &[u8], mut sink: impl FnMut(usize, usize, &[u32])) {
     let mut sampled = [const { Rejection::<{ N + RATE128 / 3 }>::EMPTY }; MAX_LANES];
     let job = |i: usize| Job::bytes((i % P::L) as u8, (i / P::L) as u8);
-    each_block::<RATE128>(rho, P::K * P::L, job, |i, block| {
+    each_block::<RATE128>(Lanes::best(), rho, P::K * P::L, job, |i, block| {
         let polynomial = &mut sampled[i % MAX_LANES];
         for [a, b, c] in block.as_chunks().0 {
             let value = u32::from_le_bytes([*a, *b, *c & 0x7f, 0]);
@@ -64,6 +64,7 @@ pub(super) fn matrix<P: Parameters>(rho: &[u8], mut sink: impl FnMut(usize, usiz
 pub(super) fn secrets<P: Parameters>(seed: &[u8; 64], mut sink: impl FnMut(usize, &[u32])) {
     let mut sampled = Zeroizing::new([const { Rejection::<{ N + 2 * RATE256 }>::EMPTY }; MAX_LANES]);
     each_block::<RATE256>(
+        Lanes::best(),
         seed,
         P::L + P::K,
         |i| Job::bytes(i as u8, 0),
@@ -103,7 +104,7 @@ pub(super) fn mask<P: Parameters>(seed: &[u8; 64], kappa: u16, mut sink: impl Fn
         let [low, high] = (kappa + i as u16).to_le_bytes();
         Job::bytes(low, high)
     };
-    each_block::<RATE256>(seed, P::L, job, |i, block| {
+    each_block::<RATE256>(Lanes::best(), seed, P::L, job, |i, block| {
         let (bytes, filled) = (&mut waiting[i % MAX_LANES], &mut filled[i % MAX_LANES]);
         bytes[*filled * RATE256..][..RATE256].copy_from_slice(block);
         *filled += 1;

@@ -7,7 +7,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::{Coeffs, N, Parameters, Poly, Q};
 use crate::backend::cpu::Plan;
-use crate::schemes::hash::{Job, MAX_LANES, RATE128, RATE256, each_block};
+use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE128, RATE256, each_block};
 
 /// Largest rank.
 const MAX_K: usize = 4;
@@ -39,7 +39,7 @@ pub(super) fn matrix<P: Parameters>(rho: &[u8], transposed: bool, mut sink: impl
         let (row, column) = ((i / P::K) as u8, (i % P::K) as u8);
         if transposed { Job::bytes(row, column) } else { Job::bytes(column, row) }
     };
-    each_block::<RATE128>(rho, P::K * P::K, job, |i, block| {
+    each_block::<RATE128>(Lanes::best(), rho, P::K * P::K, job, |i, block| {
         let polynomial = &mut sampled[i % MAX_LANES];
         let enough = polynomial.take(block);
         if enough {
@@ -68,6 +68,7 @@ pub(super) fn noise(
     let mut seen = [false; MAX_K];
     let mut out = Zeroizing::new([0; N]);
     each_block::<RATE256>(
+        Lanes::best(),
         seed,
         count,
         |i| Job::byte(first + i as u8),
