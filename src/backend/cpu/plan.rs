@@ -143,11 +143,14 @@ impl Plan {
         }
     }
 
-    pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+    /// Transform-domain values as `N` canonical residues, in the order of
+    /// [`RingMul::export_ntt`](crate::RingMul::export_ntt). Nothing in a lifted ring, which has none.
+    pub fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
         on_direct!(self, e => e.export(ntt, out));
     }
 
-    pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
+    /// The inverse of [`Plan::export`].
+    pub fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
         on_direct!(self, e => e.import(residues, out));
     }
 }
