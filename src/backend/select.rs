@@ -1,11 +1,12 @@
 //! The choice of a backend by name: `KARAT_BACKEND` is read here and nowhere else.
 
+use super::cpu::Level;
 use super::{AnyBackend, Cpu, Reference};
 use crate::error::excerpt;
 use crate::{Error, Result};
 
 impl AnyBackend {
-    /// The backend of this name: `auto`, `scalar` or `reference`.
+    /// The backend of this name: `auto`, `scalar`, `avx2`, `avx512` or `reference`.
     ///
     /// `auto` is the fastest level of this CPU; it never moves data to another device.
     ///
@@ -16,9 +17,11 @@ impl AnyBackend {
         let unavailable = |reason: &str| Err(Error::BackendUnavailable { name: excerpt(name), reason: reason.into() });
         match name {
             "auto" => Ok(Self::Cpu(Cpu::new())),
-            "scalar" => Ok(Self::Cpu(Cpu::scalar())),
             "reference" => Ok(Self::Reference(Reference)),
-            _ => unavailable("this build knows auto, scalar and reference"),
+            _ => match Level::ALL.into_iter().find(|level| level.name() == name) {
+                Some(level) => Cpu::with_level(level).map(Self::Cpu),
+                None => unavailable("this build knows auto, scalar, avx2, avx512 and reference"),
+            },
         }
     }
 
@@ -44,6 +47,6 @@ impl AnyBackend {
     /// assert!(karat::AnyBackend::all().iter().any(|(name, backend)| *name == "scalar" && backend.is_ok()));
     /// ```
     pub fn all() -> alloc::vec::Vec<(&'static str, Result<Self>)> {
-        ["scalar", "reference"].into_iter().map(|name| (name, Self::from_name(name))).collect()
+        ["scalar", "avx2", "avx512", "reference"].into_iter().map(|name| (name, Self::from_name(name))).collect()
     }
 }
