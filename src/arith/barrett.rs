@@ -104,7 +104,8 @@ mod tests {
             }
         }
         // Moduli whose reciprocal is cut by almost one, and products of canonical residues.
-        let cut = (1_500_000_001u32..1 << 31).step_by(9973).filter(|q| ((1u128 << 62) % *q as u128) as u32 > q - q / 64);
+        let cut =
+            (1_500_000_001u32..1 << 31).step_by(9973).filter(|q| ((1u128 << 62) % *q as u128) as u32 > q - q / 64);
         for q in cut.chain([2_096_954_623]) {
             let m = Modulus::<u32>::new(q).unwrap();
             for i in 0..2000u32 {
