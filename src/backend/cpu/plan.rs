@@ -31,6 +31,7 @@ use crate::{Error, Result};
 /// # Ok::<(), karat::Error>(())
 /// ```
 pub struct Plan {
+    level: Level,
     n: usize,
     engine: Engine,
     method: Method,
@@ -78,7 +79,12 @@ impl Plan {
             None => Engine::Lift(Lift::new(spec, |ntt| kernels64(Level::Scalar, ntt))?),
             Some(_) => Engine::direct(level, &Ntt::of_ring(spec)?)?,
         };
-        Ok(Self { n: spec.n(), engine, method })
+        Ok(Self { level, n: spec.n(), engine, method })
+    }
+
+    /// The level that it runs on.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// Coefficients of a polynomial.
