@@ -9,6 +9,7 @@
 pub(super) mod choose;
 mod entry;
 mod float;
+pub(super) mod lift;
 mod mont16;
 mod pairs;
 mod passes;
