@@ -33,8 +33,8 @@ impl<T: Lane> Direct<T> {
     }
 
     #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
-    pub(super) fn kernels(&self) -> &dyn Kernels<T> {
-        &*self.kernels
+    pub(super) fn kernels(&self) -> &Checked<T> {
+        &self.kernels
     }
 
     pub(super) fn ntt_words(&self) -> usize {
