@@ -10,6 +10,8 @@ pub mod arith;
 pub mod backend;
 pub mod context;
 mod error;
+#[cfg(feature = "std")]
+pub mod kat;
 pub mod ring;
 mod secret;
 

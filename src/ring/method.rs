@@ -186,13 +186,11 @@ pub(super) fn choose(ring: &RingSpec) -> Method {
     if points > 0 && n / points <= MAX_AUTOMATIC_WIDTH {
         return transform(n, points, wrap);
     }
-    let reason = if points == 0 {
-        "q is even: no root of -1".into()
-    } else {
-        alloc::format!(
-            "q allows {points} points for {n} coefficients: {} at each point are more than {MAX_AUTOMATIC_WIDTH}",
-            n / points
-        )
+    let reason = match n.checked_div(points) {
+        None => "q is even: no root of -1".into(),
+        Some(width) => alloc::format!(
+            "q allows {points} points for {n} coefficients: {width} at each point are more than {MAX_AUTOMATIC_WIDTH}"
+        ),
     };
     // A transform of N coefficients with a small odd part reduces x^N ± 1 by itself.
     let odd_part = n >> n.trailing_zeros();

@@ -158,9 +158,15 @@ impl Lift<u64> {
     fn finish<W: Word>(&self, residues: &mut [u64], out: &mut [W]) {
         let (first, rest) = residues.split_at_mut(self.len);
         let used = if self.tail.is_some() { 2 * self.n - 1 } else { self.n };
-        for (i, x) in first[..used].iter_mut().enumerate() {
-            let others = rest.iter().skip(i).step_by(self.len);
-            *x = self.garner(*x, others);
+        if let [prime] = &self.primes[..] {
+            for x in &mut first[..used] {
+                *x = self.q.reduce(prime.p.add(*x, prime.offset));
+            }
+        } else {
+            for (i, x) in first[..used].iter_mut().enumerate() {
+                let others = rest.iter().skip(i).step_by(self.len);
+                *x = self.garner(*x, others);
+            }
         }
         if let Some(tail) = &self.tail {
             self.reduce_by_f(&mut first[..used], tail);

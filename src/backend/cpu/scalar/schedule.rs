@@ -129,7 +129,7 @@ mod tests {
     fn unsigned_bounds_stay_below_the_limit() {
         for limit in (4..70).chain([512, 1 << 16, 1 << 30]) {
             let (forward, inverse) = unsigned(limit, 17);
-            let mut bound = 1u32;
+            let mut bound = 1u64;
             for mode in &forward.modes {
                 if mode.kind == Mode::REDUCE {
                     assert!(bound <= 2 * mode.multiple as u64);
