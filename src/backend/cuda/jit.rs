@@ -86,3 +86,27 @@ impl Drop for Handle {
         let _ = unsafe { result::destroy_program(self.0) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::programs;
+
+    /// Every program for every generation of GPUs that is supported, without a GPU.
+    #[test]
+    fn every_program_compiles() {
+        if let Err(error) = nvrtc_version() {
+            let required = std::env::var("KARAT_REQUIRE").unwrap_or_default();
+            assert!(!required.split(',').any(|name| name == "nvrtc"), "KARAT_REQUIRE names nvrtc: {error}");
+            eprintln!("skipped: {error}");
+            return;
+        }
+        for architecture in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+            for program in programs() {
+                let cubin = compile(&program, architecture).unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(cubin[..4], *b"\x7fELF", "{} for {architecture}", program.name());
+            }
+        }
+        assert!(matches!(compile(&programs()[0], "sm_1"), Err(Error::Device { .. })));
+    }
+}

@@ -62,6 +62,21 @@ impl<D: Device> Plan<D> {
         })
     }
 
+    /// As [`RingMul::ntt_words`](crate::RingMul::ntt_words).
+    pub fn ntt_words(&self) -> usize {
+        self.words
+    }
+
+    /// As [`RingMul::prepared_words`](crate::RingMul::prepared_words).
+    pub fn prepared_words(&self) -> usize {
+        self.words
+    }
+
+    /// As [`RingMul::max_terms`](crate::RingMul::max_terms).
+    pub fn max_terms(&self) -> u64 {
+        self.max_terms
+    }
+
     /// Bytes of shared memory for this many regions of one polynomial and one prime.
     pub(super) fn region_bytes(&self, regions: usize) -> usize {
         let lanes = self.launch.len as usize;
