@@ -21,15 +21,17 @@ fn main() {
             text += &format!("#define {name} {value}\n");
         }
         // A namespace of its own: programs differ in constants, not in names.
+        let constants = Path::new(&out).join(program.name());
+        fs::create_dir_all(&constants).unwrap();
+        fs::write(constants.join("constants.cuh"), program.constants()).unwrap();
         text += &format!(
             "#include \"emulation.h\"\nnamespace program_{} {{\n#include \"{}\"\n}}\n",
             program.name(),
             program.family().file()
         );
         fs::write(&path, text).unwrap();
-        kernels.file(path);
+        kernels.clone().include(constants).file(path).compile(&format!("kernels_{}", program.name()));
     }
-    kernels.compile("karat_kernels");
     base().file("src/runtime.cpp").compile("karat_runtime");
     for path in ["src", "../include", "..", "build.rs"] {
         println!("cargo:rerun-if-changed={path}");

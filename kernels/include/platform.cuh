@@ -9,8 +9,17 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned __int128 u128;
 
+// Words that are moved together.
+struct alignas(8) Two {
+    u32 a, b;
+};
+struct alignas(16) Four {
+    u32 a, b, c, d;
+};
+
 #if defined(__CUDACC__)
 
+#define CONSTANT __device__ constexpr
 #define DEVICE __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
 // A kernel takes one launch block by value.

@@ -17,6 +17,7 @@ mod probe;
 mod source;
 mod tables;
 mod variant;
+mod warp;
 
 pub use buffer::DeviceBuffer;
 pub use cache::build_pack;

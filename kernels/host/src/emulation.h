@@ -5,6 +5,7 @@
 
 #define DEVICE inline __attribute__((always_inline))
 #define UNROLL
+#define CONSTANT static constexpr
 
 namespace emulation {
 

@@ -60,7 +60,7 @@ pub type EmulatedGpu = Gpu<Emulated>;
 impl Emulated {
     /// With the detector, threads ascending, and the limits of a small GPU.
     pub fn new() -> Self {
-        let limits = Limits { shared: 96 << 10, blocks: 3, threads: 64, workspace: 1 << 20 };
+        let limits = Limits { shared: 96 << 10, blocks: 3, threads: 64, workspace: 1 << 20, compiles: false };
         Self(Arc::new(Settings { detect: true, order: Order::Ascending, limits }))
     }
 

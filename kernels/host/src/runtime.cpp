@@ -19,6 +19,9 @@
 #undef sync_warp
 #undef shuffle_xor
 
+// The linker's marks around the program's own data.
+extern "C" char __executable_start, end;
+
 namespace emulation {
 
 thread_local Position position;
@@ -171,6 +174,8 @@ static void access(const void* address, size_t size, bool write) {
     uintptr_t stacks = reinterpret_cast<uintptr_t>(m.stacks), shared = reinterpret_cast<uintptr_t>(m.shared);
     if (at - stacks < MAX_THREADS * (STACK + GUARD)) return;
     if (at - reinterpret_cast<uintptr_t>(&position) < sizeof position) return;
+    // Constants of the program.
+    if (!write && at >= reinterpret_cast<uintptr_t>(&__executable_start) && at < reinterpret_cast<uintptr_t>(&end)) return;
     if (at - shared < MAX_SHARED) {
         if (at - shared + size > m.shared_bytes) return fault("outside shared memory", at, size);
         for (size_t g = (at - shared) / 4; g <= (at - shared + size - 1) / 4; g++)

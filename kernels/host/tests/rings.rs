@@ -14,6 +14,26 @@ fn every_ring_with_one_block_a_product() {
     }
 }
 
+/// The general kernel for the rings that have one in registers.
+#[test]
+fn one_block_a_product_where_registers_would_do() {
+    let backend = Emulated::new().backend(Variant::Fused);
+    for ring in ["ml-kem", "ml-dsa", "falcon-512", "falcon-1024", "haetae"] {
+        agree(&backend, ring, 2);
+    }
+}
+
+/// Batches around the products of one block: some lanes have no polynomial.
+#[test]
+fn batches_that_do_not_fill_a_block() {
+    let backend = Emulated::new().backend(Variant::Automatic);
+    for batch in [1, 4, 15, 16, 17, 33] {
+        for ring in ["ml-kem", "ml-dsa", "falcon-512", "falcon-1024", "haetae"] {
+            agree(&backend, ring, batch);
+        }
+    }
+}
+
 #[test]
 fn every_ring_pass_by_pass() {
     let backend = Emulated::new().backend(Variant::Passes);

@@ -13,7 +13,7 @@ use shake::digest::{ExtendableOutput, Update, XofReader};
 
 use super::jit::compile;
 use super::probe::nvrtc_version;
-use super::source::{HEADERS, Program};
+use super::source::Program;
 use crate::{Error, Result};
 
 const DIGEST: usize = 32;
@@ -32,7 +32,7 @@ fn digest(parts: &[&[u8]]) -> [u8; DIGEST] {
 /// The file of a program in a pack or a cache.
 fn file_name(program: &Program, architecture: &str) -> String {
     let mut parts: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), architecture.into()];
-    parts.extend(HEADERS.iter().map(|(_, text)| text.as_bytes().to_vec()));
+    parts.extend(program.headers().into_iter().map(|(_, text)| text.as_bytes().to_vec()));
     parts.push(program.family().text().into());
     parts.extend(program.defines().into_iter().map(|(name, value)| format!("{name}={value}").into_bytes()));
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();

@@ -17,6 +17,8 @@ pub struct Limits {
     pub threads: u32,
     /// Bytes of work space for one operation; larger batches are processed in parts.
     pub workspace: usize,
+    /// Whether it takes any program, or those of [`programs`](super::programs) only.
+    pub compiles: bool,
 }
 
 /// Memory of a device. Freed when dropped, after what was started before.

@@ -115,6 +115,7 @@ impl Driver {
             blocks: 16 * multiprocessors,
             threads: 512,
             workspace: WORKSPACE.min(info.memory / 8),
+            compiles: true,
         };
         let raw = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&fail)?;
         // SAFETY: the device exists.

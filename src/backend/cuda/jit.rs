@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 use cudarc::nvrtc::{result, sys};
 
 use super::probe::nvrtc_version;
-use super::source::{HEADERS, Program};
+use super::source::Program;
 use crate::{Error, Result};
 
 /// Compiles a program for an architecture such as `sm_90`.
@@ -27,8 +27,9 @@ pub fn compile(program: &Program, architecture: &str) -> Result<Vec<u8>> {
     let text = |text: &str| CString::new(text).map_err(|_| failed("a zero byte in the text".into()));
     let source = text(program.family().text())?;
     let name = text(program.family().file())?;
-    let headers = HEADERS.iter().map(|(_, body)| text(body)).collect::<Result<Vec<_>>>()?;
-    let names = HEADERS.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>>>()?;
+    let (names, headers): (Vec<_>, Vec<_>) = program.headers().into_iter().unzip();
+    let headers = headers.into_iter().map(text).collect::<Result<Vec<_>>>()?;
+    let names = names.into_iter().map(text).collect::<Result<Vec<_>>>()?;
     let pointers = |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).collect::<Vec<*const c_char>>();
     let (header_pointers, name_pointers) = (pointers(&headers), pointers(&names));
     let mut raw = std::ptr::null_mut();
@@ -38,7 +39,7 @@ pub fn compile(program: &Program, architecture: &str) -> Result<Vec<u8>> {
             &mut raw,
             source.as_ptr(),
             name.as_ptr(),
-            HEADERS.len() as i32,
+            headers.len() as i32,
             header_pointers.as_ptr(),
             name_pointers.as_ptr(),
         )

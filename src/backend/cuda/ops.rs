@@ -2,9 +2,9 @@
 
 use super::Gpu;
 use super::buffer::DeviceBuffer;
-use super::device::{Device, Memory};
+use super::device::{Device, Grid, Memory};
 use super::params::{FLAG_FIX, FLAG_LIFT, FLAG_MONT, Launch};
-use super::plan::{Plan, operand};
+use super::plan::{Plan, WarpPlan, operand};
 use super::variant::Variant;
 use crate::arith::Word;
 use crate::backend::{Erase, Matrix, RingMul};
@@ -33,7 +33,7 @@ impl<D: Device> Gpu<D> {
         &self,
         module: &D::Module,
         kernel: &'static str,
-        grid: super::device::Grid,
+        grid: Grid,
         launch: &Launch,
     ) -> Result<()> {
         // SAFETY: callers fill the block with operands of this stream whose lengths `operand` checked.
@@ -91,9 +91,9 @@ impl<D: Device> Gpu<D> {
         self.flat(plan, "scale", all, &launch)
     }
 
-    fn node_grid(&self, plan: &Plan<D>, count: usize, first: u32) -> super::device::Grid {
+    fn node_grid(&self, plan: &Plan<D>, count: usize, first: u32) -> Grid {
         let lanes = (plan.launch.width as usize) << (plan.launch.log_points - first);
-        super::device::Grid {
+        Grid {
             blocks: ((count * plan.launch.prime_count as usize) << first) as u32,
             threads: plan.block_threads(lanes),
             shared: ((lanes + lanes / 16 + 1) * plan.word_bytes) as u32,
@@ -111,7 +111,7 @@ impl<D: Device> Gpu<D> {
         if plan.launch.flags & FLAG_LIFT == 0 {
             return self.flat(plan, for_word!(W, "store"), count * plan.n, &launch);
         }
-        let grid = super::device::Grid {
+        let grid = Grid {
             blocks: count as u32,
             threads: plan.block_threads(2 * plan.n).min(plan.limits.threads),
             shared: 0,
@@ -159,6 +159,23 @@ impl<D: Device> Gpu<D> {
                 Launch { a: a + offset, b: b + offset, out: out + offset, count: count as u64, ..plan.launch };
             launch.flags |= FLAG_MONT;
             self.start(&plan.product, for_word!(W, "product"), plan.block_grid(count, regions), &launch)?;
+        }
+        Ok(())
+    }
+
+    fn mul_warp<W: Word>(&self, plan: &Plan<D>, warp: &WarpPlan<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
+        let part = plan.part(batch, 0, 1);
+        for first in (0..batch).step_by(part) {
+            let count = part.min(batch - first);
+            let offset = (first * plan.n * size_of::<W>()) as u64;
+            let launch =
+                Launch { a: a + offset, b: b + offset, out: out + offset, count: count as u64, ..warp.launch };
+            let grid = Grid {
+                blocks: count.div_ceil(warp.ring.per_block()) as u32,
+                threads: warp.ring.threads(),
+                shared: warp.ring.shared_bytes() as u32,
+            };
+            self.start(&warp.module, "product", grid, &launch)?;
         }
         Ok(())
     }
@@ -341,6 +358,13 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         let a = operand(&self.device, "the first factor", a, batch, plan.n)?;
         let b = operand(&self.device, "the second factor", b, batch, plan.n)?;
         let out = operand(&self.device, "the result", out, batch, plan.n)?;
+        if batch == 0 {
+            return Ok(());
+        }
+        let warp = plan.warp.as_ref().filter(|warp| warp.ring.store_bits() == <R::Word as Word>::WIDTH);
+        if let (Variant::Automatic, Some(warp)) = (plan.variant, warp) {
+            return self.mul_warp::<R::Word>(plan, warp, batch, a, b, out);
+        }
         match (plan.variant, plan.product_regions()) {
             (Variant::Patent, _) => plan.patent()?.multiply::<R::Word>(batch, a, b, out),
             (Variant::Automatic | Variant::Fused, Some(regions)) => {

@@ -6,9 +6,10 @@ use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid, Limits, Memory};
 use super::params::Launch;
 use super::patent::Patent;
-use super::source::{Family, Program};
+use super::source::{Family, Program, programs};
 use super::tables::Tables;
 use super::variant::Variant;
+use super::warp::WarpRing;
 use crate::arith::Word;
 use crate::backend::Erase;
 use crate::ring::{Method, RingSpec};
@@ -31,7 +32,36 @@ pub struct Plan<D: Device> {
     pub(super) product: D::Module,
     pub(super) limits: Limits,
     patent: Option<Patent<D>>,
+    pub(super) warp: Option<WarpPlan<D>>,
     _tables: D::Memory,
+}
+
+/// What products in registers need.
+pub(super) struct WarpPlan<D: Device> {
+    pub ring: WarpRing,
+    pub module: D::Module,
+    /// The launch block, operands left out.
+    pub launch: Launch,
+    _tables: D::Memory,
+}
+
+impl<D: Device> WarpPlan<D> {
+    /// Nothing where the ring does not fit, or where the device has no program for it.
+    fn new(device: &D, ring: &RingSpec) -> Result<Option<Self>> {
+        let Some(ring) = WarpRing::new(ring) else { return Ok(None) };
+        let program = ring.program();
+        let limits = device.limits();
+        if ring.shared_bytes() > limits.shared || !(limits.compiles || programs().contains(&program)) {
+            return Ok(None);
+        }
+        let [zetas, inverse_zetas] = ring.tables();
+        let mut memory = device.alloc(zetas.len() + inverse_zetas.len(), Erase::No)?;
+        device.upload(&[&zetas[..], &inverse_zetas].concat(), &mut memory)?;
+        let address = memory.address();
+        let launch =
+            Launch { zetas: address, inverse_zetas: address + zetas.len() as u64, ..Launch::default() };
+        Ok(Some(Self { module: device.load(&program)?, ring, launch, _tables: memory }))
+    }
 }
 
 /// Threads of a block for element-wise work.
@@ -58,6 +88,7 @@ impl<D: Device> Plan<D> {
             product: device.load(&Program::new(Family::Product, tables.word))?,
             limits: device.limits(),
             patent: (variant == Variant::Patent).then(|| Patent::new(device, ring)).transpose()?,
+            warp: WarpPlan::new(device, ring)?,
             _tables: memory,
         })
     }

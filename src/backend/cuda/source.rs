@@ -1,9 +1,11 @@
 //! The kernels' text, embedded, and the programs that are made of it.
 
 use super::params;
+use super::warp::WarpRing;
+use crate::ring::presets;
 
 /// Headers, by the names that `#include` uses.
-pub(super) const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 6] = [
     ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
     ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
     ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
@@ -21,6 +23,8 @@ pub enum Family {
     Product,
     /// The k-NTT step by step.
     Patent,
+    /// Products of small rings in registers; compiled for one ring.
+    Warp,
 }
 
 impl Family {
@@ -30,6 +34,7 @@ impl Family {
             Self::Steps => "steps.cu",
             Self::Product => "product.cu",
             Self::Patent => "patent.cu",
+            Self::Warp => "warp.cu",
         }
     }
 
@@ -38,6 +43,7 @@ impl Family {
             Self::Steps => include_str!("../../../kernels/steps.cu"),
             Self::Product => include_str!("../../../kernels/product.cu"),
             Self::Patent => include_str!("../../../kernels/patent.cu"),
+            Self::Warp => include_str!("../../../kernels/warp.cu"),
         }
     }
 }
@@ -73,11 +79,26 @@ impl WordClass {
 pub struct Program {
     family: Family,
     word: WordClass,
+    /// What the name gets behind it.
+    suffix: String,
+    /// The text of `constants.cuh`, for programs of one ring.
+    constants: String,
+    extra: Vec<(&'static str, String)>,
 }
 
 impl Program {
     pub(super) const fn new(family: Family, word: WordClass) -> Self {
-        Self { family, word }
+        Self { family, word, suffix: String::new(), constants: String::new(), extra: Vec::new() }
+    }
+
+    /// The program of one ring, with a header of constants.
+    pub(super) fn with_constants(
+        self,
+        suffix: &str,
+        constants: String,
+        extra: Vec<(&'static str, String)>,
+    ) -> Self {
+        Self { suffix: format!("_{suffix}"), constants, extra, ..self }
     }
 
     /// The file of kernels.
@@ -92,7 +113,8 @@ impl Program {
     /// assert!(names.contains(&"steps_u32".to_string()));
     /// ```
     pub fn name(&self) -> String {
-        format!("{}_{}", self.family.file().trim_end_matches(".cu"), self.word.type_name())
+        let family = self.family.file().trim_end_matches(".cu");
+        format!("{family}_{}{}", self.word.type_name(), self.suffix)
     }
 
     /// The constants: what Rust knows and kernels take as given.
@@ -104,14 +126,35 @@ impl Program {
     pub fn defines(&self) -> Vec<(&'static str, String)> {
         let mut defines = params::defines();
         defines.push(("KARAT_WORD", self.word.type_name().into()));
+        defines.extend(self.extra.iter().cloned());
         defines
+    }
+
+    /// The header `constants.cuh` of a program of one ring, else empty.
+    pub fn constants(&self) -> &str {
+        &self.constants
+    }
+
+    /// Every header, by the name that `#include` uses.
+    pub(super) fn headers(&self) -> Vec<(&'static str, &str)> {
+        let mut headers = HEADERS.to_vec();
+        headers.push(("constants.cuh", &self.constants));
+        headers
     }
 }
 
-/// Every program that rings are multiplied with: what a kernel pack holds, and what runs emulated on a CPU.
+/// Every program that the presets are multiplied with, and the general ones for all other rings: what a kernel pack
+/// holds, and what runs emulated on a CPU.
 pub fn programs() -> Vec<Program> {
-    [Family::Steps, Family::Product, Family::Patent]
+    let general = [Family::Steps, Family::Product, Family::Patent]
         .into_iter()
-        .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)))
-        .collect()
+        .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)));
+    let presets = presets::all().into_iter().filter_map(WarpRing::new).map(|ring| ring.program());
+    let mut programs: Vec<Program> = Vec::new();
+    for program in general.chain(presets) {
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    programs
 }
