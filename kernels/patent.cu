@@ -58,7 +58,7 @@ KERNEL(transform, Launch) {
         x[j] = low - product + 2 * m.q;
         sync_block();
     }
-    for (u32 i = t; i < n; i += thread_count()) part[i] = reduce_lazy(x[i], m);
+    for (u32 i = t; i < n; i += thread_count()) part[i] = csub(csub(x[i], 2 * m.q), m.q);
 }
 
 // The same layers backwards; n^-1 is multiplied in the final store.

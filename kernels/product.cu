@@ -47,9 +47,9 @@ DEVICE void forward(const Launch& launch) {
     Modulus<Word> m = prime.modulus<Word>();
     load(launch, static_cast<const W*>(launch.a) + polynomial * launch.n, prime, m, x);
     sync_block();
-    forward_layers_of(launch, x, 0, 0, launch.log_points, table(launch, launch.zetas, index), m);
+    forward_layers_of(launch, geometry(launch), x, 0, 0, launch.log_points, table(launch, launch.zetas, index), m);
     Word* out = static_cast<Word*>(launch.out) + polynomial * launch.stride + static_cast<u64>(index) * launch.len;
-    for (u32 i = thread_index(); i < launch.len; i += thread_count()) out[i] = reduce_lazy(x.get(i), m);
+    for (u32 i = thread_index(); i < launch.len; i += thread_count()) out[i] = reduce_lazy(launch, x.get(i), m);
 }
 
 // Inverse transform, one block for each polynomial with all its primes.
@@ -65,7 +65,7 @@ DEVICE void inverse(const Launch& launch) {
         for (u32 i = thread_index(); i < launch.len; i += thread_count())
             x.set(i, lanes[static_cast<u64>(p) * launch.len + i]);
         sync_block();
-        inverse_layers_of(launch, x, 0, 0, launch.log_points, table(launch, launch.inverse_zetas, p), m);
+        inverse_layers_of(launch, geometry(launch), x, 0, 0, launch.log_points, table(launch, launch.inverse_zetas, p), m);
         scale(launch, prime, m, x);
     }
     unload(launch, shared, region, static_cast<W*>(launch.out) + block_index() * static_cast<u64>(launch.n));
@@ -88,23 +88,23 @@ DEVICE void product(const Launch& launch) {
         load(launch, static_cast<const W*>(launch.a) + first, prime, m, a);
         load(launch, static_cast<const W*>(launch.b) + first, prime, m, b);
         sync_block();
-        forward_layers_of(launch, a, 0, 0, launch.log_points, zetas, m);
-        forward_layers_of(launch, b, 0, 0, launch.log_points, zetas, m);
+        forward_layers_of(launch, geometry(launch), a, 0, 0, launch.log_points, zetas, m);
+        forward_layers_of(launch, geometry(launch), b, 0, 0, launch.log_points, zetas, m);
         for (u32 i = thread_index(); i < launch.len; i += thread_count()) {
-            a.set(i, reduce_lazy(a.get(i), m));
-            b.set(i, reduce_lazy(b.get(i), m));
+            a.set(i, reduce_lazy(launch, a.get(i), m));
+            b.set(i, reduce_lazy(launch, b.get(i), m));
         }
         sync_block();
         const Shoup<Word>* slots = table(launch, launch.slots, p);
         for (u32 i = thread_index(); i < launch.len; i += thread_count()) {
-            Split place = split_by(launch, i, 0);
+            Split place = split_by(geometry(launch), i, 0);
             u32 base = i - place.rest;
             out.set(i, coefficient<Word>(
                            launch.width, 1, place.rest, [=](u32, u32 j) { return a.get(base + j); },
                            [=](u32, u32 j) { return b.get(base + j); }, slots[place.quotient], prime, m));
         }
         sync_block();
-        inverse_layers_of(launch, out, 0, 0, launch.log_points, table(launch, launch.inverse_zetas, p), m);
+        inverse_layers_of(launch, geometry(launch), out, 0, 0, launch.log_points, table(launch, launch.inverse_zetas, p), m);
         scale(launch, prime, m, out);
     }
     unload(launch, shared, region, static_cast<W*>(launch.out) + first);

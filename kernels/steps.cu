@@ -75,14 +75,19 @@ KERNEL(finish_u16, Launch) { finish<u16>(launch); }
 KERNEL(finish_u32, Launch) { finish<u32>(launch); }
 KERNEL(finish_u64, Launch) { finish<u64>(launch); }
 
-// Layers [first, last) in global memory, at most three, in place on `out`.
+// Lanes times n^-1, canonical.
+DEVICE Shoup<Word> scaling(const Launch& launch, const Prime& prime) {
+    return (launch.flags & FLAG_MONT ? prime.mont_scale : prime.scale).as<Word>();
+}
+
+// Layers [first, last) in global memory, at most three, in place on `out`: for nodes that no block can hold.
 KERNEL(forward_pass, Launch) {
     u32 depth = launch.last - launch.first, units = launch.len >> depth;
     for (u64 i = first_index(); i < launch.count * launch.prime_count * units; i += all_threads()) {
         Place place = place_of(launch, i, units);
         Global<Word> lanes{static_cast<Word*>(launch.out) + offset_of(launch, place)};
-        unit<true>(launch, lanes, place.index, 0, launch.first, launch.first, depth,
-                   table(launch, launch.zetas, place.prime), launch.primes[place.prime].modulus<Word>());
+        unit<true, false>(geometry(launch), lanes, place.index, 0, launch.first, launch.first, depth,
+                          table(launch, launch.zetas, place.prime), launch.primes[place.prime].modulus<Word>());
     }
 }
 
@@ -91,37 +96,9 @@ KERNEL(inverse_pass, Launch) {
     for (u64 i = first_index(); i < launch.count * launch.prime_count * units; i += all_threads()) {
         Place place = place_of(launch, i, units);
         Global<Word> lanes{static_cast<Word*>(launch.out) + offset_of(launch, place)};
-        unit<false>(launch, lanes, place.index, 0, launch.first, launch.first, depth,
-                    table(launch, launch.inverse_zetas, place.prime), launch.primes[place.prime].modulus<Word>());
+        unit<false, false>(geometry(launch), lanes, place.index, 0, launch.first, launch.first, depth,
+                           table(launch, launch.inverse_zetas, place.prime), launch.primes[place.prime].modulus<Word>());
     }
-}
-
-// Layers [first, log_points) in shared memory, one block for each node of layer `first`, in place on `out`.
-KERNEL(forward_nodes, Launch) {
-    DYN_SHARED(Word, shared);
-    Padded<Word> x{shared};
-    u32 chunk = block_index() & ((1u << launch.first) - 1), lanes = launch.width << (launch.log_points - launch.first);
-    Place place = place_of(launch, block_index() >> launch.first, 1);
-    Modulus<Word> m = launch.primes[place.prime].modulus<Word>();
-    Word* global = static_cast<Word*>(launch.out) + offset_of(launch, place) + static_cast<u64>(chunk) * lanes;
-    for (u32 i = thread_index(); i < lanes; i += thread_count()) x.set(i, global[i]);
-    sync_block();
-    forward_layers_of(launch, x, chunk, launch.first, launch.log_points, table(launch, launch.zetas, place.prime), m);
-    for (u32 i = thread_index(); i < lanes; i += thread_count()) global[i] = reduce_lazy(x.get(i), m);
-}
-
-KERNEL(inverse_nodes, Launch) {
-    DYN_SHARED(Word, shared);
-    Padded<Word> x{shared};
-    u32 chunk = block_index() & ((1u << launch.first) - 1), lanes = launch.width << (launch.log_points - launch.first);
-    Place place = place_of(launch, block_index() >> launch.first, 1);
-    Modulus<Word> m = launch.primes[place.prime].modulus<Word>();
-    Word* global = static_cast<Word*>(launch.out) + offset_of(launch, place) + static_cast<u64>(chunk) * lanes;
-    for (u32 i = thread_index(); i < lanes; i += thread_count()) x.set(i, global[i]);
-    sync_block();
-    inverse_layers_of(launch, x, chunk, launch.first, launch.log_points,
-                      table(launch, launch.inverse_zetas, place.prime), m);
-    for (u32 i = thread_index(); i < lanes; i += thread_count()) global[i] = x.get(i);
 }
 
 // Lazy lanes to canonical ones, in place on `out`: after a forward transform that ends in global memory.
@@ -129,7 +106,8 @@ KERNEL(reduce, Launch) {
     for (u64 i = first_index(); i < launch.count * launch.prime_count * launch.len; i += all_threads()) {
         Place place = place_of(launch, i, launch.len);
         Word* lane = static_cast<Word*>(launch.out) + offset_of(launch, place) + place.index;
-        *lane = reduce_lazy(*lane, launch.primes[place.prime].modulus<Word>());
+        Modulus<Word> m = launch.primes[place.prime].modulus<Word>();
+        *lane = csub(csub(*lane, 2 * m.q), m.q);
     }
 }
 
@@ -139,8 +117,7 @@ KERNEL(scale, Launch) {
         Place place = place_of(launch, i, launch.len);
         const Prime& prime = launch.primes[place.prime];
         Word* lane = static_cast<Word*>(launch.out) + offset_of(launch, place) + place.index;
-        const Factor& factor = launch.flags & FLAG_MONT ? prime.mont_scale : prime.scale;
-        *lane = prime.modulus<Word>().mul(*lane, factor.as<Word>());
+        *lane = prime.modulus<Word>().mul(*lane, scaling(launch, prime));
     }
 }
 

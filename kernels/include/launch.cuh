@@ -59,22 +59,32 @@ constexpr u32 FLAG_LIFT = KARAT_FLAG_LIFT;      // centre the coefficients and l
 constexpr u32 FLAG_WIDE = KARAT_FLAG_WIDE;      // the ring's modulus exceeds a prime
 constexpr u32 FLAG_MONT = KARAT_FLAG_MONT;      // the inverse removes Montgomery's factor
 constexpr u32 FLAG_FIX = KARAT_FLAG_FIX;        // sums of products lose Montgomery's factor
+constexpr u32 FLAG_ROOMY = KARAT_FLAG_ROOMY;    // 16q fits a word
 constexpr u32 NOT_A_POWER = 0xffffffffu;        // log_width where the width is no power of two
 
 static_assert(sizeof(Prime) == KARAT_SIZEOF_PRIME, "Prime is laid out differently in Rust");
 static_assert(sizeof(Tail) == KARAT_SIZEOF_TAIL, "Tail is laid out differently in Rust");
 static_assert(sizeof(Launch) == KARAT_SIZEOF_LAUNCH, "Launch is laid out differently in Rust");
 
+// A transform's shape: 2^log_points points of `width` lanes.
+struct Geometry {
+    u32 log_points, width, log_width;
+};
+
+DEVICE Geometry geometry(const Launch& launch) {
+    return Geometry{launch.log_points, launch.width, launch.log_width};
+}
+
 // x / (width << shift) and the remainder, for indices.
 struct Split {
     u32 quotient, rest;
 };
 
-DEVICE Split split_by(const Launch& launch, u32 x, u32 shift) {
-    if (launch.log_width != NOT_A_POWER) {
-        shift += launch.log_width;
+DEVICE Split split_by(const Geometry& g, u32 x, u32 shift) {
+    if (g.log_width != NOT_A_POWER) {
+        shift += g.log_width;
         return Split{x >> shift, x & ((1u << shift) - 1)};
     }
-    u32 size = launch.width << shift;
+    u32 size = g.width << shift;
     return Split{x / size, x % size};
 }

@@ -18,7 +18,7 @@ struct Double<u64> {
 
 // A constant factor in [0, q) and floor(value * 2^w / q).
 template <class T>
-struct Shoup {
+struct alignas(2 * sizeof(T)) Shoup {
     T value, quotient;
 };
 

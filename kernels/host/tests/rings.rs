@@ -35,6 +35,16 @@ fn batches_that_do_not_fill_a_block() {
 }
 
 #[test]
+fn every_ring_in_halves() {
+    for first in [0, 1, 3] {
+        let backend = Emulated::new().backend(Variant::Halves(first));
+        for ring in RINGS {
+            agree(&backend, ring, 2);
+        }
+    }
+}
+
+#[test]
 fn every_ring_pass_by_pass() {
     let backend = Emulated::new().backend(Variant::Passes);
     for ring in RINGS {

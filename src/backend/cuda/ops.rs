@@ -4,7 +4,7 @@ use super::Gpu;
 use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid, Memory};
 use super::params::{FLAG_FIX, FLAG_LIFT, FLAG_MONT, Launch};
-use super::plan::{Plan, WarpPlan, operand};
+use super::plan::{Halves, Plan, WarpPlan, block_threads, operand};
 use super::variant::Variant;
 use crate::arith::Word;
 use crate::backend::{Erase, Matrix, RingMul};
@@ -44,32 +44,64 @@ impl<D: Device> Gpu<D> {
         self.start(&plan.steps, kernel, plan.flat_grid(lanes), launch)
     }
 
-    /// The first layer from which a node's lanes fit the shared memory of a block, `None` where none does.
-    fn node_layer(plan: &Plan<D>) -> Option<u32> {
-        let layers = plan.launch.log_points;
-        (0..layers).find(|first| {
-            let lanes = (plan.launch.width as usize) << (layers - first);
-            (lanes + lanes / 16 + 1) * plan.word_bytes <= plan.limits.shared.min(SHARED_OF_NODES)
-        })
+    /// Forward transforms of coefficients, canonical lanes.
+    fn forward<W: Word>(&self, plan: &Plan<D>, count: usize, coefficients: u64, lanes: u64) -> Result<()> {
+        let Some(halves) = &plan.halves else {
+            self.load::<W>(plan, count, coefficients, lanes)?;
+            return self.forward_passes(plan, count, lanes);
+        };
+        self.forward_columns::<W>(plan, halves, count, coefficients, lanes)?;
+        let launch = Launch { out: lanes, first: halves.first, ..plan.launch };
+        self.start(&halves.module, "forward_nodes", halves.node_grid(count * plan.primes(), 1), &launch)
     }
 
-    /// Forward transforms of lanes in place.
+    fn forward_columns<W: Word>(
+        &self,
+        plan: &Plan<D>,
+        halves: &Halves<D>,
+        count: usize,
+        coefficients: u64,
+        lanes: u64,
+    ) -> Result<()> {
+        let launch =
+            Launch { a: coefficients, out: lanes, first: halves.first, columns: halves.columns, ..plan.launch };
+        let grid = halves.column_grid(count * plan.primes());
+        self.start(&halves.module, for_word!(W, "forward_columns"), grid, &launch)
+    }
+
+    /// Ends an inverse transform whose nodes are done: scaled coefficients.
+    fn inverse_columns<W: Word>(
+        &self,
+        plan: &Plan<D>,
+        halves: &Halves<D>,
+        count: usize,
+        lanes: u64,
+        out: u64,
+        mont: bool,
+    ) -> Result<()> {
+        let lift = plan.launch.flags & FLAG_LIFT != 0;
+        let mut launch = Launch {
+            a: lanes,
+            out: if lift { lanes } else { out },
+            first: halves.first,
+            columns: halves.columns,
+            ..plan.launch
+        };
+        launch.flags |= if mont { FLAG_MONT } else { 0 };
+        let grid = halves.column_grid(count * plan.primes());
+        self.start(&halves.module, for_word!(W, "inverse_columns"), grid, &launch)?;
+        if lift { self.store::<W>(plan, count, lanes, out) } else { Ok(()) }
+    }
+
+    /// Forward transforms of lanes in place, all layers in global memory.
     fn forward_passes(&self, plan: &Plan<D>, count: usize, lanes: u64) -> Result<()> {
         let mut launch = Launch { out: lanes, count: count as u64, ..plan.launch };
         let all = count * plan.lanes;
-        let nodes = Self::node_layer(plan);
-        let end = nodes.unwrap_or(plan.launch.log_points);
-        for first in (0..end).step_by(PASS as usize) {
-            (launch.first, launch.last) = (first, (first + PASS).min(end));
+        for first in (0..plan.launch.log_points).step_by(PASS as usize) {
+            (launch.first, launch.last) = (first, (first + PASS).min(plan.launch.log_points));
             self.flat(plan, "forward_pass", all >> (launch.last - launch.first), &launch)?;
         }
-        match nodes {
-            Some(first) => {
-                launch.first = first;
-                self.start(&plan.steps, "forward_nodes", self.node_grid(plan, count, first), &launch)
-            }
-            None => self.flat(plan, "reduce", all, &launch),
-        }
+        self.flat(plan, "reduce", all, &launch)
     }
 
     /// Inverse transforms of lanes in place, scaled.
@@ -77,32 +109,13 @@ impl<D: Device> Gpu<D> {
         let mut launch = Launch { out: lanes, count: count as u64, ..plan.launch };
         launch.flags |= if mont { FLAG_MONT } else { 0 };
         let all = count * plan.lanes;
-        let nodes = Self::node_layer(plan);
-        if let Some(first) = nodes {
-            launch.first = first;
-            self.start(&plan.steps, "inverse_nodes", self.node_grid(plan, count, first), &launch)?;
-        }
-        let mut last = nodes.unwrap_or(plan.launch.log_points);
+        let mut last = plan.launch.log_points;
         while last > 0 {
             (launch.first, launch.last) = (last.saturating_sub(PASS), last);
             self.flat(plan, "inverse_pass", all >> (launch.last - launch.first), &launch)?;
             last = launch.first;
         }
         self.flat(plan, "scale", all, &launch)
-    }
-
-    fn node_grid(&self, plan: &Plan<D>, count: usize, first: u32) -> Grid {
-        let lanes = (plan.launch.width as usize) << (plan.launch.log_points - first);
-        Grid {
-            blocks: ((count * plan.launch.prime_count as usize) << first) as u32,
-            threads: plan.block_threads(lanes),
-            shared: ((lanes + lanes / 16 + 1) * plan.word_bytes) as u32,
-        }
-    }
-
-    /// Blocks of one polynomial in the largest launch of the passes.
-    fn node_blocks(plan: &Plan<D>) -> usize {
-        (plan.launch.prime_count as usize) << Self::node_layer(plan).unwrap_or(0)
     }
 
     /// Canonical lanes of all primes to coefficients.
@@ -113,7 +126,7 @@ impl<D: Device> Gpu<D> {
         }
         let grid = Grid {
             blocks: count as u32,
-            threads: plan.block_threads(2 * plan.n).min(plan.limits.threads),
+            threads: block_threads(2 * plan.n, &plan.limits),
             shared: 0,
         };
         self.start(&plan.steps, for_word!(W, "finish"), grid, &launch)
@@ -180,9 +193,10 @@ impl<D: Device> Gpu<D> {
         Ok(())
     }
 
-    fn mul_passes<W: Word>(&self, plan: &Plan<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
-        let polynomials = if plan.launch.width == 1 { 2 } else { 3 };
-        let part = plan.part(batch, polynomials * plan.words * 8, Self::node_blocks(plan));
+    /// In halves, or pass by pass; lanes in work space.
+    fn mul_split<W: Word>(&self, plan: &Plan<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
+        let polynomials = if plan.launch.width == 1 || plan.halves.is_some() { 2 } else { 3 };
+        let part = plan.part(batch, polynomials * plan.words * 8, plan.split_blocks());
         let work = self.workspace(plan, polynomials * part)?;
         let size = (part * plan.words * 8) as u64;
         let (x, y) = (work.address(), work.address() + size);
@@ -190,10 +204,18 @@ impl<D: Device> Gpu<D> {
         for first in (0..batch).step_by(part) {
             let count = part.min(batch - first);
             let offset = (first * plan.n * size_of::<W>()) as u64;
-            for (source, lanes) in [(a + offset, x), (b + offset, y)] {
-                self.load::<W>(plan, count, source, lanes)?;
-                self.forward_passes(plan, count, lanes)?;
+            if let Some(halves) = &plan.halves {
+                self.forward_columns::<W>(plan, halves, count, a + offset, x)?;
+                self.forward_columns::<W>(plan, halves, count, b + offset, y)?;
+                let launch = Launch { a: x, b: y, out: x, first: halves.first, ..plan.launch };
+                let regions = if plan.launch.width == 1 { 2 } else { 3 };
+                let grid = halves.node_grid(count * plan.primes(), regions);
+                self.start(&halves.module, "product_nodes", grid, &launch)?;
+                self.inverse_columns::<W>(plan, halves, count, x, out + offset, true)?;
+                continue;
             }
+            self.forward::<W>(plan, count, a + offset, x)?;
+            self.forward::<W>(plan, count, b + offset, y)?;
             self.sums(plan, Matrix { batch: count, rows: 1, columns: 1, shared: false }, 0, (x, y, z))?;
             self.inverse_passes(plan, count, z, true)?;
             self.store::<W>(plan, count, z, out + offset)?;
@@ -212,9 +234,6 @@ fn checked_lengths(shape: Matrix) -> Result<(usize, usize, usize)> {
         None => Err(crate::Error::WrongLength { what: "the matrix", expected: usize::MAX, got: 0 }),
     }
 }
-
-/// Shared memory of a block that transforms a node: several blocks run on one multiprocessor.
-const SHARED_OF_NODES: usize = 48 << 10;
 
 impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
     type Plan = Plan<D>;
@@ -244,24 +263,18 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
     ) -> Result<()> {
         let a = operand(&self.device, "the operand", coefficients, batch, plan.n)?;
         let out = operand(&self.device, "the result", ntt, batch, plan.words)?;
-        let fused = plan.region_bytes(1) <= plan.limits.shared && plan.variant != Variant::Passes;
-        let primes = plan.launch.prime_count as usize;
-        let part = plan.part(batch, 0, if fused { primes } else { Self::node_blocks(plan) });
+        let fused = plan.block_holds(1);
+        let part = plan.part(batch, 0, if fused { plan.primes() } else { plan.split_blocks() });
         for first in (0..batch).step_by(part) {
             let count = part.min(batch - first);
             let a = a + (first * plan.n * size_of::<R::Word>()) as u64;
             let out = out + (first * plan.words * 8) as u64;
             if fused {
-                let launch = Launch { a, out, count: count as u64, ..plan.launch };
-                self.start(
-                    &plan.product,
-                    for_word!(R::Word, "forward"),
-                    plan.block_grid(count * primes, 1),
-                    &launch,
-                )?;
+                let launch = Launch { a, out, ..plan.launch };
+                let grid = plan.block_grid(count * plan.primes(), 1);
+                self.start(&plan.product, for_word!(R::Word, "forward"), grid, &launch)?;
             } else {
-                self.load::<R::Word>(plan, count, a, out)?;
-                self.forward_passes(plan, count, out)?;
+                self.forward::<R::Word>(plan, count, a, out)?;
             }
         }
         Ok(())
@@ -276,29 +289,31 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
     ) -> Result<()> {
         let a = operand(&self.device, "the operand", ntt, batch, plan.words)?;
         let out = operand(&self.device, "the result", coefficients, batch, plan.n)?;
-        let primes = plan.launch.prime_count as usize;
-        let fused = plan.region_bytes(primes) <= plan.limits.shared && plan.variant != Variant::Passes;
+        let fused = plan.block_holds(plan.primes());
         let work_bytes = if fused { 0 } else { plan.words * 8 };
-        let part = plan.part(batch, work_bytes, if fused { 1 } else { Self::node_blocks(plan) });
+        let part = plan.part(batch, work_bytes, if fused { 1 } else { plan.split_blocks() });
         let work = if fused { None } else { Some(self.workspace(plan, part)?) };
         for first in (0..batch).step_by(part) {
             let count = part.min(batch - first);
             let a = a + (first * plan.words * 8) as u64;
             let out = out + (first * plan.n * size_of::<R::Word>()) as u64;
-            match &work {
-                None => {
-                    let launch = Launch { a, out, count: count as u64, ..plan.launch };
-                    let grid = plan.block_grid(count, primes);
-                    self.start(&plan.product, for_word!(R::Word, "inverse"), grid, &launch)?;
-                }
-                Some(work) => {
-                    let lanes = work.address();
-                    let copy = Launch { a, out: lanes, count: (count * plan.words) as u64, ..plan.launch };
-                    self.flat(plan, "copy", count * plan.words, &copy)?;
-                    self.inverse_passes(plan, count, lanes, false)?;
-                    self.store::<R::Word>(plan, count, lanes, out)?;
-                }
+            let Some(work) = &work else {
+                let launch = Launch { a, out, ..plan.launch };
+                let grid = plan.block_grid(count, plan.primes());
+                self.start(&plan.product, for_word!(R::Word, "inverse"), grid, &launch)?;
+                continue;
+            };
+            let lanes = work.address();
+            if let Some(halves) = &plan.halves {
+                let launch = Launch { a, out: lanes, first: halves.first, ..plan.launch };
+                self.start(&halves.module, "inverse_nodes", halves.node_grid(count * plan.primes(), 1), &launch)?;
+                self.inverse_columns::<R::Word>(plan, halves, count, lanes, out, false)?;
+                continue;
             }
+            let copy = Launch { a, out: lanes, count: (count * plan.words) as u64, ..plan.launch };
+            self.flat(plan, "copy", count * plan.words, &copy)?;
+            self.inverse_passes(plan, count, lanes, false)?;
+            self.store::<R::Word>(plan, count, lanes, out)?;
         }
         Ok(())
     }
@@ -365,13 +380,13 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         if let (Variant::Automatic, Some(warp)) = (plan.variant, warp) {
             return self.mul_warp::<R::Word>(plan, warp, batch, a, b, out);
         }
-        match (plan.variant, plan.product_regions()) {
-            (Variant::Patent, _) => plan.patent()?.multiply::<R::Word>(batch, a, b, out),
-            (Variant::Automatic | Variant::Fused, Some(regions)) => {
-                self.mul_fused::<R::Word>(plan, batch, regions, a, b, out)
-            }
-            _ => self.mul_passes::<R::Word>(plan, batch, a, b, out),
+        if plan.variant == Variant::Patent {
+            return plan.patent()?.multiply::<R::Word>(batch, a, b, out);
         }
+        if plan.block_holds(plan.product_regions()) {
+            return self.mul_fused::<R::Word>(plan, batch, plan.product_regions(), a, b, out);
+        }
+        self.mul_split::<R::Word>(plan, batch, a, b, out)
     }
 
     fn export_ntt(

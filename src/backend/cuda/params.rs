@@ -15,6 +15,8 @@ pub(super) const FLAG_WIDE: u32 = 1 << 1;
 pub(super) const FLAG_MONT: u32 = 1 << 2;
 /// Sums of products lose that factor at once.
 pub(super) const FLAG_FIX: u32 = 1 << 3;
+/// Sixteen times each prime fits a word.
+pub(super) const FLAG_ROOMY: u32 = 1 << 4;
 
 /// `log_width` where the width is no power of two.
 pub(super) const NOT_A_POWER: u32 = u32::MAX;
@@ -116,6 +118,7 @@ pub(super) fn defines() -> Vec<(&'static str, String)> {
         ("KARAT_FLAG_WIDE", FLAG_WIDE as usize),
         ("KARAT_FLAG_MONT", FLAG_MONT as usize),
         ("KARAT_FLAG_FIX", FLAG_FIX as usize),
+        ("KARAT_FLAG_ROOMY", FLAG_ROOMY as usize),
     ]
     .map(|(name, value)| (name, value.to_string()))
     .to_vec()

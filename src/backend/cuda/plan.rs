@@ -6,7 +6,7 @@ use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid, Limits, Memory};
 use super::params::Launch;
 use super::patent::Patent;
-use super::source::{Family, Program, programs};
+use super::source::{Family, Program, WordClass, programs};
 use super::tables::Tables;
 use super::variant::Variant;
 use super::warp::WarpRing;
@@ -30,10 +30,87 @@ pub struct Plan<D: Device> {
     pub(super) max_terms: u64,
     pub(super) steps: D::Module,
     pub(super) product: D::Module,
+    pub(super) halves: Option<Halves<D>>,
     pub(super) limits: Limits,
     patent: Option<Patent<D>>,
     pub(super) warp: Option<WarpPlan<D>>,
     _tables: D::Memory,
+}
+
+/// Words of shared memory for this many lanes, as in `ntt.cuh`.
+fn padded(lanes: usize) -> usize {
+    lanes + lanes / 16 + 1
+}
+
+/// Threads of a block that works on this many lanes: eight lanes each, whole warps.
+pub(super) fn block_threads(lanes: usize, limits: &Limits) -> u32 {
+    (lanes as u32 / 8).next_power_of_two().clamp(32, limits.threads)
+}
+
+/// What transforms in two halves need.
+pub(super) struct Halves<D: Device> {
+    pub module: D::Module,
+    /// Layers of the first half.
+    pub first: u32,
+    /// Columns of a block.
+    pub columns: u32,
+    /// Lanes of a node, and of a column block.
+    node_lanes: usize,
+    column_lanes: usize,
+    word_bytes: usize,
+    limits: Limits,
+}
+
+/// Bytes of the columns that a block reads side by side.
+const COLUMN_BYTES: usize = 64;
+
+impl<D: Device> Halves<D> {
+    /// Nothing where no split fits the device's blocks.
+    fn new(device: &D, word: WordClass, launch: &Launch, variant: Variant) -> Result<Option<Self>> {
+        let (limits, layers) = (device.limits(), launch.log_points);
+        let split = |first: u32| {
+            let node_lanes = (launch.width as usize) << (layers - first);
+            let columns = (COLUMN_BYTES / word.bytes()).min(node_lanes);
+            let column_lanes = columns << first;
+            let most = (3 * padded(node_lanes)).max(padded(column_lanes)) * word.bytes();
+            (most <= limits.shared).then_some((first, columns as u32, node_lanes, column_lanes))
+        };
+        let wished = match variant {
+            Variant::Passes => return Ok(None),
+            Variant::Halves(first) if (1..layers).contains(&first) => first,
+            _ => layers.div_ceil(2),
+        };
+        // Even halves first, then ever shorter nodes.
+        let Some((first, columns, node_lanes, column_lanes)) = (wished..layers).find_map(split) else {
+            return Ok(None);
+        };
+        let module = device.load(&Program::new(Family::Halves, word))?;
+        let word_bytes = word.bytes();
+        Ok(Some(Self { module, first, columns, node_lanes, column_lanes, word_bytes, limits }))
+    }
+
+    /// The grid of the columns' kernels.
+    pub(super) fn column_grid(&self, rows: usize) -> Grid {
+        Grid {
+            blocks: (rows * self.node_lanes.div_ceil(self.columns as usize)) as u32,
+            threads: block_threads(self.column_lanes, &self.limits),
+            shared: (padded(self.column_lanes) * self.word_bytes) as u32,
+        }
+    }
+
+    /// The grid of the nodes' kernels.
+    pub(super) fn node_grid(&self, rows: usize, regions: usize) -> Grid {
+        Grid {
+            blocks: (rows << self.first) as u32,
+            threads: block_threads(self.node_lanes, &self.limits),
+            shared: (regions * padded(self.node_lanes) * self.word_bytes) as u32,
+        }
+    }
+
+    /// Blocks of one row in the larger launch.
+    pub(super) fn blocks(&self) -> usize {
+        (1 << self.first).max(self.node_lanes.div_ceil(self.columns as usize))
+    }
 }
 
 /// What products in registers need.
@@ -75,10 +152,12 @@ impl<D: Device> Plan<D> {
         let lanes = tables.shape.len() * tables.primes.len();
         let words = (lanes * word_bytes).div_ceil(8);
         launch.stride = (words * 8 / word_bytes) as u32;
+        let halves = Halves::new(device, tables.word, &launch, variant)?;
         Ok(Self {
             n: ring.n(),
             method: ring.method(),
             variant,
+            halves,
             word_bytes,
             lanes,
             words,
@@ -109,30 +188,37 @@ impl<D: Device> Plan<D> {
     }
 
     /// Bytes of shared memory for this many regions of one polynomial and one prime.
-    pub(super) fn region_bytes(&self, regions: usize) -> usize {
-        let lanes = self.launch.len as usize;
-        regions * (lanes + lanes / 16 + 1) * self.word_bytes
+    fn region_bytes(&self, regions: usize) -> usize {
+        regions * padded(self.launch.len as usize) * self.word_bytes
     }
 
-    /// Regions of a fused product, `None` where a block cannot hold it.
-    pub(super) fn product_regions(&self) -> Option<usize> {
-        let extra = if self.launch.width == 1 { 1 } else { 2 };
-        let regions = self.launch.prime_count as usize + extra;
-        (self.region_bytes(regions) <= self.limits.shared).then_some(regions)
+    /// Whether one block holds this many regions, and may by the variant.
+    pub(super) fn block_holds(&self, regions: usize) -> bool {
+        matches!(self.variant, Variant::Automatic | Variant::Fused | Variant::Patent)
+            && self.region_bytes(regions) <= self.limits.shared
+    }
+
+    /// Regions of a fused product.
+    pub(super) fn product_regions(&self) -> usize {
+        self.launch.prime_count as usize + if self.launch.width == 1 { 1 } else { 2 }
     }
 
     /// Launches a kernel that gives each polynomial a block.
     pub(super) fn block_grid(&self, blocks: usize, regions: usize) -> Grid {
         Grid {
             blocks: blocks as u32,
-            threads: self.block_threads(self.launch.len as usize),
+            threads: block_threads(self.launch.len as usize, &self.limits),
             shared: self.region_bytes(regions) as u32,
         }
     }
 
-    /// Eight lanes a thread, whole warps.
-    pub(super) fn block_threads(&self, lanes: usize) -> u32 {
-        (lanes as u32 / 8).next_power_of_two().clamp(32, self.limits.threads)
+    pub(super) fn primes(&self) -> usize {
+        self.launch.prime_count as usize
+    }
+
+    /// Blocks of one polynomial in the largest launch of a split transform.
+    pub(super) fn split_blocks(&self) -> usize {
+        self.primes() * self.halves.as_ref().map_or(1, Halves::blocks)
     }
 
     /// The grid of an element-wise kernel.

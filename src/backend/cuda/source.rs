@@ -17,10 +17,12 @@ const HEADERS: [(&str, &str); 6] = [
 /// The files of kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
-    /// The general path, pass by pass.
+    /// What works on single lanes, and layers in global memory.
     Steps,
     /// Transforms and products of a polynomial that one block holds.
     Product,
+    /// Transforms and products in two halves, for polynomials that one block cannot hold.
+    Halves,
     /// The k-NTT step by step.
     Patent,
     /// Products of small rings in registers; compiled for one ring.
@@ -33,6 +35,7 @@ impl Family {
         match self {
             Self::Steps => "steps.cu",
             Self::Product => "product.cu",
+            Self::Halves => "halves.cu",
             Self::Patent => "patent.cu",
             Self::Warp => "warp.cu",
         }
@@ -42,6 +45,7 @@ impl Family {
         match self {
             Self::Steps => include_str!("../../../kernels/steps.cu"),
             Self::Product => include_str!("../../../kernels/product.cu"),
+            Self::Halves => include_str!("../../../kernels/halves.cu"),
             Self::Patent => include_str!("../../../kernels/patent.cu"),
             Self::Warp => include_str!("../../../kernels/warp.cu"),
         }
@@ -146,7 +150,7 @@ impl Program {
 /// Every program that the presets are multiplied with, and the general ones for all other rings: what a kernel pack
 /// holds, and what runs emulated on a CPU.
 pub fn programs() -> Vec<Program> {
-    let general = [Family::Steps, Family::Product, Family::Patent]
+    let general = [Family::Steps, Family::Product, Family::Halves, Family::Patent]
         .into_iter()
         .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)));
     let presets = presets::all().into_iter().filter_map(WarpRing::new).map(|ring| ring.program());

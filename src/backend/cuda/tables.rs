@@ -1,7 +1,7 @@
 //! The tables of a ring as bytes for a device: one modulus over `Z_q` itself, or the auxiliary primes of a lift.
 
 use super::WordClass;
-use super::params::{FLAG_LIFT, FLAG_WIDE, Factor, Launch, MAX_PRIMES, NOT_A_POWER, Prime, Tail};
+use super::params::{FLAG_LIFT, FLAG_ROOMY, FLAG_WIDE, Factor, Launch, MAX_PRIMES, NOT_A_POWER, Prime, Tail};
 use crate::arith::{Direction, Modulus, ntt_primes};
 use crate::ring::ntt::Ntt;
 use crate::ring::{Method, RingSpec, Shape, Wrap};
@@ -35,9 +35,9 @@ impl WordClass {
         if q < 1 << (Self::Word32.bits() - 2) { Self::Word32 } else { Self::Word64 }
     }
 
-    /// Bits of auxiliary primes.
+    /// Bits of auxiliary primes: sixteen times one fits a word.
     const fn prime_bits(self) -> u32 {
-        self.bits() - 2
+        self.bits() - 4
     }
 
     /// A factor of `[0, q)` with its quotient. Public operand.
@@ -125,6 +125,8 @@ impl Tables {
             ..Prime::default()
         });
         self.launch.prime_count = self.primes.len() as u32;
+        let roomy = self.primes.iter().all(|prime| prime.q < 1 << (word.bits() - 4));
+        self.launch.flags = self.launch.flags & !FLAG_ROOMY | if roomy { FLAG_ROOMY } else { 0 };
         for zeta in ntt.zetas() {
             word.push(&mut self.zetas, *zeta, q);
             word.push(&mut self.inverse_zetas, invert(*zeta), q);
@@ -157,7 +159,7 @@ impl Tables {
         let product_bits: u32 = primes.iter().map(|p| p.ilog2()).sum();
         let mut tables = Self::empty(word, shape, ring);
         tables.max_terms = 1 << (product_bits - bits - 2).min(40);
-        tables.launch.flags = FLAG_LIFT;
+        tables.launch.flags |= FLAG_LIFT;
         for (i, &p) in primes.iter().enumerate() {
             tables.add_prime(&Ntt::new(shape, p, None)?)?;
             let m = Modulus::<u64>::new(p)?;

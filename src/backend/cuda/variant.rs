@@ -13,15 +13,17 @@ pub enum Variant {
     Automatic,
     /// The k-NTT as the patent describes it, one kernel a step.
     Patent,
-    /// Everything in one launch where a block can hold a product, else pass by pass.
+    /// Everything in one launch of the general kernel where a block can hold a product, else in halves.
     Fused,
+    /// Columns, nodes, columns; the first half has this many layers, 0 for an even split.
+    Halves(u32),
     /// Pass by pass, through global memory.
     Passes,
 }
 
 impl Variant {
-    /// The variant that `KARAT_CUDA_VARIANT` names: `product:patent`, `product:fused` or `product:passes`; automatic
-    /// where it is not set or has no such key.
+    /// The variant that `KARAT_CUDA_VARIANT` names: `product:patent`, `product:fused`, `product:halves`,
+    /// `product:halves/7` (with 7 layers in the first half) or `product:passes`; automatic where it is not set.
     ///
     /// # Errors
     /// `Parse` for anything else.
@@ -51,12 +53,14 @@ impl Variant {
                 "product:patent" => Self::Patent,
                 "product:fused" => Self::Fused,
                 "product:passes" => Self::Passes,
-                _ => {
-                    return Err(Error::Parse {
-                        text: crate::error::excerpt(part),
-                        reason: "KARAT_CUDA_VARIANT takes product:patent, product:fused or product:passes".into(),
-                    });
-                }
+                "product:halves" => Self::Halves(0),
+                _ => match part.strip_prefix("product:halves/").map(str::parse) {
+                    Some(Ok(layers)) => Self::Halves(layers),
+                    _ => {
+                        let known = "KARAT_CUDA_VARIANT takes product: with patent, fused, halves, halves/7 or passes";
+                        return Err(Error::Parse { text: crate::error::excerpt(part), reason: known.into() });
+                    }
+                },
             };
         }
         Ok(variant)
@@ -65,11 +69,13 @@ impl Variant {
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Automatic => "automatic",
-            Self::Patent => "patent",
-            Self::Fused => "fused",
-            Self::Passes => "passes",
-        })
+        match self {
+            Self::Automatic => f.write_str("automatic"),
+            Self::Patent => f.write_str("patent"),
+            Self::Fused => f.write_str("fused"),
+            Self::Halves(0) => f.write_str("halves"),
+            Self::Halves(layers) => write!(f, "halves/{layers}"),
+            Self::Passes => f.write_str("passes"),
+        }
     }
 }
