@@ -49,7 +49,7 @@ DEVICE u32 point(u32 a, u32 b) {
 
 // Bound of the inverse's operands before the layer that runs `step`th: sums double, unless the next layer's
 // differences would pass the limit; then they are brought down.
-constexpr u32 inverse_bound(u32 step) {
+DEVICE constexpr u32 inverse_bound(u32 step) {
     u32 bound = START;
     for (u32 i = 0; i < step; i++)
         if (4 * bound <= LIMIT) bound *= 2;
@@ -64,17 +64,41 @@ DEVICE void forward_butterfly(u32& x, u32& y, Twiddle zeta) {
     x = x + t;
 }
 
-// `step` counts the inverse's layers.
-DEVICE void inverse_butterfly(u32& x, u32& y, Twiddle zeta, u32 step) {
-    u32 bound = inverse_bound(step) * Q, sum = x + y;
+// Layers are template arguments, so that every index of a register is a constant. `Step` counts the inverse's layers.
+template <u32 Step>
+DEVICE void inverse_butterfly(u32& x, u32& y, Twiddle zeta) {
+    constexpr u32 bound = inverse_bound(Step) * Q;
+    constexpr bool reduced = Step + 1 < LAYERS && inverse_bound(Step + 1) == inverse_bound(Step);
+    u32 sum = x + y;
     y = times(x - y + bound, zeta);
-    x = inverse_bound(step + 1) == inverse_bound(step) && step + 1 < LAYERS ? smaller(sum, sum - bound) : sum;
+    x = reduced ? smaller(sum, sum - bound) : sum;
 }
 
+template <u32 T = 0>
 DEVICE void forward_outer(u32 (&x)[32]) {
-    UNROLL for (u32 t = 0; t < OUTER; t++) {
-        UNROLL for (u32 r = 0; r < 32; r++) {
-            if (!(r & (16 >> t))) forward_butterfly(x[r], x[r + (16 >> t)], ZETAS[(1 << t) + (r >> (5 - t))]);
+    UNROLL for (u32 i = 0; i < 16; i++) {
+        // Spreads the bits of i around the bit that pairs the registers.
+        const u32 r = i % (16 >> T) + i / (16 >> T) * (32 >> T);
+        forward_butterfly(x[r], x[r + (16 >> T)], ZETAS[(1 << T) + i / (16 >> T)]);
+    }
+    if constexpr (T + 1 < OUTER) forward_outer<T + 1>(x);
+}
+
+// The last layer scales by n^-1 and what the products left.
+template <u32 T = OUTER - 1>
+DEVICE void inverse_outer(u32 (&x)[32]) {
+    if constexpr (T > 0) {
+        UNROLL for (u32 i = 0; i < 16; i++) {
+            const u32 r = i % (16 >> T) + i / (16 >> T) * (32 >> T);
+            inverse_butterfly<LAYERS - 1 - T>(x[r], x[r + (16 >> T)], INVERSE_ZETAS[(1 << T) + i / (16 >> T)]);
+        }
+        inverse_outer<T - 1>(x);
+    } else {
+        constexpr u32 bound = inverse_bound(LAYERS - 1) * Q;
+        UNROLL for (u32 r = 0; r < 16; r++) {
+            u32 low = x[r], high = x[r + 16];
+            x[r] = canonical(low + high, SCALE);
+            x[r + 16] = canonical(low - high + bound, SCALE_ZETA);
         }
     }
 }
@@ -84,44 +108,26 @@ DEVICE const Twiddle* inner_zetas(const void* table, u32 t, u32 lane) {
     return static_cast<const Twiddle*>(table) + (1 << t) + lane * ((1 << t) / LANES);
 }
 
+template <u32 T = OUTER>
 DEVICE void forward_inner(u32 (&x)[32], const void* zetas, u32 lane) {
-    UNROLL for (u32 t = OUTER; t < LAYERS; t++) {
-        const u32 half = N >> (t + 1);
-        const Twiddle* z = inner_zetas(zetas, t, lane);
-        UNROLL for (u32 node = 0; node < 16 / half; node++) {
-            Twiddle zeta = z[node];
-            UNROLL for (u32 i = 0; i < half; i++)
-                forward_butterfly(x[node * 2 * half + i], x[node * 2 * half + i + half], zeta);
-        }
+    constexpr u32 half = N >> (T + 1);
+    const Twiddle* z = inner_zetas(zetas, T, lane);
+    UNROLL for (u32 i = 0; i < 16; i++) {
+        const u32 r = i % half + i / half * 2 * half;
+        forward_butterfly(x[r], x[r + half], z[i / half]);
     }
+    if constexpr (T + 1 < LAYERS) forward_inner<T + 1>(x, zetas, lane);
 }
 
+template <u32 T = LAYERS - 1>
 DEVICE void inverse_inner(u32 (&x)[32], const void* zetas, u32 lane) {
-    UNROLL for (u32 step = 0; step < LAYERS - OUTER; step++) {
-        const u32 t = LAYERS - 1 - step, half = N >> (t + 1);
-        const Twiddle* z = inner_zetas(zetas, t, lane);
-        UNROLL for (u32 node = 0; node < 16 / half; node++) {
-            Twiddle zeta = z[node];
-            UNROLL for (u32 i = 0; i < half; i++)
-                inverse_butterfly(x[node * 2 * half + i], x[node * 2 * half + i + half], zeta, step);
-        }
+    constexpr u32 half = N >> (T + 1);
+    const Twiddle* z = inner_zetas(zetas, T, lane);
+    UNROLL for (u32 i = 0; i < 16; i++) {
+        const u32 r = i % half + i / half * 2 * half;
+        inverse_butterfly<LAYERS - 1 - T>(x[r], x[r + half], z[i / half]);
     }
-}
-
-// The last layer scales by n^-1 and what the products left.
-DEVICE void inverse_outer(u32 (&x)[32]) {
-    UNROLL for (u32 t = OUTER - 1; t > 0; t--) {
-        UNROLL for (u32 r = 0; r < 32; r++) {
-            if (!(r & (16 >> t)))
-                inverse_butterfly(x[r], x[r + (16 >> t)], INVERSE_ZETAS[(1 << t) + (r >> (5 - t))], LAYERS - 1 - t);
-        }
-    }
-    const u32 bound = inverse_bound(LAYERS - 1) * Q;
-    UNROLL for (u32 r = 0; r < 16; r++) {
-        u32 low = x[r], high = x[r + 16];
-        x[r] = canonical(low + high, SCALE);
-        x[r + 16] = canonical(low - high + bound, SCALE_ZETA);
-    }
+    if constexpr (T > OUTER) inverse_inner<T - 1>(x, zetas, lane);
 }
 
 // Shared words of one polynomial: four of padding after 32, and regions half the banks apart.
@@ -193,10 +199,18 @@ DEVICE void store(const u32 (&x)[32], Store* coefficients, u32 lane) {
 }
 
 // a * b at the points of a lane, into a.
-DEVICE void points(u32 (&a)[32], const u32 (&b)[32], const void* zetas, u32 lane) {
+template <u32 Width>
+struct Points {
+    DEVICE static void multiply(u32 (&a)[32], const u32 (&b)[32], const void*, u32) {
+        UNROLL for (u32 i = 0; i < 32; i++) a[i] = point(a[i], b[i]);
+    }
+};
+
 #if KARAT_SMALL
-    if (WIDTH == 2) {
-        // Pairs modulo x^2 - z and x^2 + z, z the factor of the last layer's node.
+// Pairs modulo x^2 - z and x^2 + z, z the factor of the last layer's node.
+template <>
+struct Points<2> {
+    DEVICE static void multiply(u32 (&a)[32], const u32 (&b)[32], const void* zetas, u32 lane) {
         const Twiddle* z = inner_zetas(zetas, LAYERS - 1, lane);
         UNROLL for (u32 i = 0; i < 32; i += 2) {
             u32 wrapped = times(b[i + 1], z[i / 4]);
@@ -205,11 +219,9 @@ DEVICE void points(u32 (&a)[32], const u32 (&b)[32], const void* zetas, u32 lane
             a[i] = redc(low);
             a[i + 1] = redc(high);
         }
-        return;
     }
+};
 #endif
-    UNROLL for (u32 i = 0; i < 32; i++) a[i] = point(a[i], b[i]);
-}
 
 KERNEL_BOUNDS(product, Launch, 32 * WARPS, KARAT_BLOCKS) {
     DYN_SHARED(u32, shared);
@@ -232,7 +244,7 @@ KERNEL_BOUNDS(product, Launch, 32 * WARPS, KARAT_BLOCKS) {
     load_inner(b, region, lane);
     forward_inner(a, launch.zetas, lane);
     forward_inner(b, launch.zetas, lane);
-    points(a, b, launch.zetas, lane);
+    Points<WIDTH>::multiply(a, b, launch.zetas, lane);
     inverse_inner(a, launch.inverse_zetas, lane);
     sync_warp();
     store_inner(a, region, lane);

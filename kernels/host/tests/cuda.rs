@@ -64,6 +64,23 @@ fn every_ring_and_variant() {
     }
 }
 
+/// Every kernel once, with little work: what compute-sanitizer runs.
+#[test]
+fn every_kernel() {
+    let Some(gpu) = gpu() else { return };
+    for variant in [Variant::Automatic, Variant::Fused, Variant::Halves(0), Variant::Passes, Variant::Patent] {
+        let gpu = gpu.clone().with_variant(variant);
+        for ring in ["ml-kem", "ml-dsa", "falcon-512", "falcon-1024", "haetae", "raccoon", "q=12289,f=x^1536+1"] {
+            agree(&gpu, ring, 3);
+        }
+        if variant != Variant::Patent {
+            for ring in ["saber", "sntrup761", "ntruplus-864", "q=4611686018427387847,f=x^64+1", "q=1000,f=x^1000-1"] {
+                agree(&gpu, ring, 3);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_length() {
     let Some(gpu) = gpu() else { return };
