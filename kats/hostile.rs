@@ -1,7 +1,7 @@
 //! Vector files that are damaged, hostile or merely unusual: a typed error or a right answer, never a panic.
 
 use karat::AnyBackend;
-use karat::kat::{FileReport, KatError, Runner, rsp, vectors};
+use karat::kat::{FileReport, KatError, Runner, files, rsp, vectors};
 use proptest::prelude::*;
 
 const TINY: &str = "# tiny
@@ -197,6 +197,33 @@ fn files_that_are_not_there() {
     let report =
         Runner::new(AnyBackend::from_name("scalar").unwrap()).check_file("no such file.rsp".as_ref(), &mut |_| ());
     assert!(matches!(report.error.unwrap().error, KatError::Io(_)));
+}
+
+/// Folders are walked to the bottom, once, links included; the order is the names'.
+#[test]
+fn folders() {
+    use std::fs;
+    let root = std::env::temp_dir().join(format!("karat-folders-{}", std::process::id()));
+    let deep = root.join("b/c/d");
+    fs::create_dir_all(&deep).unwrap();
+    for file in [root.join("z.rsp"), root.join("a.txt"), deep.join("tiny.rsp")] {
+        fs::write(file, TINY).unwrap();
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&root, deep.join("loop")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("nowhere", root.join("gone")).unwrap();
+    let found = files(&[root.clone(), root.join("a.txt")]).unwrap();
+    let mut expected = vec![root.join("a.txt"), deep.join("tiny.rsp"), root.join("z.rsp"), root.join("a.txt")];
+    if cfg!(unix) {
+        expected.insert(2, root.join("gone"));
+    }
+    assert_eq!(found, expected);
+    let mut runner = Runner::new(AnyBackend::from_name("scalar").unwrap());
+    let reports: Vec<_> = found.iter().map(|path| runner.check_file(path, &mut |_| ())).collect();
+    assert_eq!(reports.iter().map(|report| report.passed).sum::<u64>(), 8);
+    assert_eq!(reports.iter().filter(|report| report.error.is_some()).count(), cfg!(unix) as usize);
+    fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A [`Plan`] binds everything that depends on the ring (method, word class, tables, kernels of the CPU's level), so
 //! that nothing is chosen again inside an operation.
 
+mod checked;
 mod direct;
 mod kernels;
 mod lift;

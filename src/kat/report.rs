@@ -19,6 +19,17 @@ pub struct Progress {
 }
 
 /// What the check of one file found.
+///
+/// ```
+/// use karat::{AnyBackend, kat::Runner};
+/// let wrong = "[n = 2]\n[q = 17]\n[f = x^2 + 1]\ncount = 0\na = 2 6\nb = 5 1\nc = 4 16\nnote = 7\n";
+/// let mut runner = Runner::new(AnyBackend::from_name("scalar")?);
+/// let report = runner.check_reader("wrong.rsp", wrong.as_bytes(), &mut |_| ());
+/// assert_eq!((report.passed, report.failed, report.skipped()), (0, 1, 1)); // nobody checks `note`
+/// let mismatch = report.mismatch.unwrap();
+/// assert_eq!((mismatch.count, mismatch.index, mismatch.expected, mismatch.got), (0, 1, 16, 15));
+/// # Ok::<(), karat::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FileReport {
     /// The file, as it was named.

@@ -19,15 +19,12 @@ const CACHE: usize = 16;
 ///
 /// Memory is bounded by one batch of products, about ten MiB, and the tables of a few rings.
 ///
-/// ```no_run
+/// ```
 /// use karat::{AnyBackend, kat::{Runner, files}};
-/// let mut runner = Runner::new(AnyBackend::from_env()?);
-/// for path in files(&["vectors".into()])? {
+/// let mut runner = Runner::new(AnyBackend::from_name("scalar")?);
+/// for path in files(&["kats".into()])? {
 ///     let report = runner.check_file(&path, &mut |_| ());
-///     println!("{}: {} passed, {} failed", path.display(), report.passed, report.failed);
-///     if let Some(error) = report.error {
-///         println!("{error}"); // says the line and what is wrong
-///     }
+///     assert!(report.is_ok(), "{}: {:?} {:?}", path.display(), report.mismatch, report.error);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -2,14 +2,14 @@
 
 use alloc::boxed::Box;
 
+use super::checked::Checked;
 use super::kernels::{Kernels, Lane};
 use super::scratch::with_scratch;
 use crate::arith::Word;
 
 /// Complete NTT or k-NTT over `Z_q`.
 pub(super) struct Direct<T> {
-    kernels: Box<dyn Kernels<T>>,
-    q: u64,
+    kernels: Checked<T>,
 }
 
 /// 64-bit words that hold `lanes` lanes.
@@ -29,7 +29,7 @@ pub(super) fn lanes_mut<T: Lane>(words: &mut [u64], len: usize) -> &mut [T] {
 
 impl<T: Lane> Direct<T> {
     pub(super) fn new(kernels: Box<dyn Kernels<T>>, q: u64) -> Self {
-        Self { kernels, q }
+        Self { kernels: Checked::new(kernels, q) }
     }
 
     pub(super) fn ntt_words(&self) -> usize {
@@ -47,7 +47,7 @@ impl<T: Lane> Direct<T> {
 
     /// Lanes to canonical residues.
     pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
-        store(lanes::<T>(ntt, self.kernels.len()), out, self.q);
+        store(lanes::<T>(ntt, self.kernels.len()), out, self.kernels.q());
     }
 
     pub(super) fn forward<W: Word>(&self, coefficients: &[W], out: &mut [u64]) {
@@ -61,7 +61,7 @@ impl<T: Lane> Direct<T> {
         with_scratch(len, |scratch: &mut [T]| {
             scratch.copy_from_slice(lanes(ntt, len));
             self.kernels.inverse(scratch, false);
-            store(scratch, out, self.q);
+            store(scratch, out, self.kernels.q());
         });
     }
 
@@ -76,7 +76,7 @@ impl<T: Lane> Direct<T> {
             self.kernels.forward(b_lanes);
             self.kernels.product(a_lanes, b_lanes, rest);
             self.kernels.inverse(a_lanes, true);
-            store(a_lanes, out, self.q);
+            store(a_lanes, out, self.kernels.q());
         });
     }
 
@@ -92,14 +92,14 @@ impl<T: Lane> Direct<T> {
 
     /// Each row of the matrix times the vector, whose entries are prepared once.
     pub(super) fn mat_vec(&self, columns: usize, matrix: &[u64], vector: &[u64], out: &mut [u64]) {
-        mat_vec(&*self.kernels, columns, (self.ntt_words(), 0), matrix, vector, out);
+        mat_vec(&self.kernels, columns, (self.ntt_words(), 0), matrix, vector, out);
     }
 }
 
 /// A matrix of `[rows][columns]` polynomials times one vector, modulo one prime: the residues of each polynomial
 /// start at word `offset` of its `stride` words.
 pub(super) fn mat_vec<T: Lane>(
-    kernels: &dyn Kernels<T>,
+    kernels: &Checked<T>,
     columns: usize,
     (stride, offset): (usize, usize),
     matrix: &[u64],

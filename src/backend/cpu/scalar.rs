@@ -4,6 +4,8 @@ mod layers;
 mod mont16;
 mod schedule;
 mod shoup;
+#[cfg(test)]
+mod watched;
 
 pub(super) use mont16::Mont16;
 pub(super) use shoup::{Shoup32, Shoup64};

@@ -1,7 +1,8 @@
 //! Writes ring vectors.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::string::{String, ToString};
+use std::string::String;
 
 use super::super::KatError;
 use crate::context::check_reduced;
@@ -78,8 +79,8 @@ impl<W: Write> Writer<W> {
             self.line.push_str(name);
             self.line.push_str(" =");
             for value in values {
-                self.line.push(' ');
-                self.line.push_str(&value.to_string());
+                // Text in memory: this cannot fail.
+                let _ = write!(self.line, " {value}");
             }
             self.line.push('\n');
             self.writer.write_all(self.line.as_bytes())?;

@@ -53,9 +53,8 @@ impl Arith for Mont16 {
             return Err(Error::InvalidModulus { q, reason: "16-bit lanes need an odd modulus in [2^7, 2^14)" });
         }
         let m = Modulus::<u16>::new(q as u16)?;
-        // A reduced lane is below q, a prepared one below the bound of a product: sums stay below 2^15·q.
-        let product = Self::product_bound(q as i32, q as i32) as u64;
-        let mac_limit = ((q << 15) - 1) / (q * product.max(q.div_ceil(2)));
+        // Reduced lanes are below q in size, and not all factors are smaller: sums stay below 2^15·q.
+        let mac_limit = ((q << 15) - 1) / ((q - 1) * (q - 1));
         let unscaled =
             Self { q: q as i16, q_inv: m.q_inv() as i16, one: Factor::default(), mac_limit: mac_limit as usize };
         Ok(Self { one: unscaled.factor(1), ..unscaled })
@@ -181,9 +180,8 @@ mod tests {
     fn sums_of_products_at_their_limit() {
         for q in MODULI {
             let m = Mont16::new(q).unwrap();
-            let largest = Mont16::product_bound(q as i32, q as i32).max(q as i32 / 2) as i16;
             for sign in [1i32, -1] {
-                let acc = (0..m.mac_limit()).fold(0, |acc, _| m.mac(acc, q as i16 - 1, largest));
+                let acc = (0..m.mac_limit()).fold(0, |acc, _| m.mac(acc, q as i16 - 1, q as i16 - 1));
                 let r = m.redc(sign * acc);
                 assert!((r as i64).abs() < q as i64, "q = {q}");
             }
