@@ -11,7 +11,7 @@ constexpr u32 LANES = N / 32;
 // Neighbours that a lane holds in the outer layout: register r is coefficient PAIR * LANES * (r / PAIR) + PAIR * lane
 // + r % PAIR, so that layer t pairs registers 16 >> t apart.
 constexpr u32 PAIR = LANES == 32 ? 1 : 2;
-constexpr u32 WARPS = 4;
+constexpr u32 WARPS = KARAT_WARPS;
 static_assert(LANES == 8 || LANES == 16 || LANES == 32, "N is 256, 512 or 1024");
 static_assert((N >> (OUTER + 1)) <= 16, "inner layers fit a lane");
 static_assert(OUTER == (PAIR == 1 ? 5 : 4), "outer layers fit the registers");
@@ -223,6 +223,7 @@ struct Points<2> {
 };
 #endif
 
+// Five blocks a multiprocessor: at most 96 registers.
 KERNEL_BOUNDS(product, Launch, 32 * WARPS, KARAT_BLOCKS) {
     DYN_SHARED(u32, shared);
     u32 lane = thread_index() % LANES;

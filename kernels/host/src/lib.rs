@@ -52,6 +52,8 @@ struct Settings {
     detect: bool,
     order: Order,
     limits: Limits,
+    /// Programs with this fault planted run in place of those without.
+    fault: Option<(&'static str, &'static str)>,
 }
 
 /// The backend `emulated`.
@@ -61,7 +63,7 @@ impl Emulated {
     /// With the detector, threads ascending, and the limits of a small GPU.
     pub fn new() -> Self {
         let limits = Limits { shared: 96 << 10, blocks: 3, threads: 64, workspace: 1 << 20, compiles: false };
-        Self(Arc::new(Settings { detect: true, order: Order::Ascending, limits }))
+        Self(Arc::new(Settings { detect: true, order: Order::Ascending, limits, fault: None }))
     }
 
     /// Without the detector: some four times as fast.
@@ -77,6 +79,11 @@ impl Emulated {
     /// With other limits, to reach other paths.
     pub fn with_limits(self, limits: Limits) -> Self {
         Self(Arc::new(Settings { limits, ..*self.0 }))
+    }
+
+    /// With a fault planted in one program: see `FAULTS` in `build.rs`.
+    pub fn with_fault(self, program: &'static str, fault: &'static str) -> Self {
+        Self(Arc::new(Settings { fault: Some((program, fault)), ..*self.0 }))
     }
 
     /// As a backend.
@@ -168,7 +175,11 @@ unsafe impl Device for Emulated {
     }
 
     fn load(&self, program: &Program) -> Result<CString> {
-        Ok(CString::new(program.name()).expect("names have no zero byte"))
+        let mut name = program.name();
+        if let Some((_, fault)) = self.0.fault.filter(|(faulty, _)| *faulty == name) {
+            name = format!("{name}_{fault}");
+        }
+        Ok(CString::new(name).expect("names have no zero byte"))
     }
 
     unsafe fn launch(&self, module: &CString, kernel: &'static str, grid: Grid, launch: &[u8]) -> Result<()> {

@@ -2,12 +2,12 @@
 
 use super::Gpu;
 use super::buffer::DeviceBuffer;
-use super::device::{Device, Grid, Memory};
+use super::device::{Device, Grid};
 use super::params::{FLAG_FIX, FLAG_LIFT, FLAG_MONT, Launch};
 use super::plan::{Halves, Plan, WarpPlan, block_threads, operand};
 use super::variant::Variant;
 use crate::arith::Word;
-use crate::backend::{Erase, Matrix, RingMul};
+use crate::backend::{Matrix, RingMul};
 use crate::ring::Ring;
 use crate::Result;
 
@@ -137,11 +137,6 @@ impl<D: Device> Gpu<D> {
         self.flat(plan, for_word!(W, "load"), count * plan.lanes, &launch)
     }
 
-    /// Work space for this many polynomials' lanes; erased afterwards, for it may hold secrets.
-    fn workspace(&self, plan: &Plan<D>, polynomials: usize) -> Result<D::Memory> {
-        self.device.alloc(polynomials * plan.words * 8, Erase::OnDrop)
-    }
-
     fn sums(
         &self,
         plan: &Plan<D>,
@@ -193,34 +188,62 @@ impl<D: Device> Gpu<D> {
         Ok(())
     }
 
+    /// Inverse transforms of canonical lanes `a`, through the work space `lanes`.
+    fn inverse_split<W: Word>(&self, plan: &Plan<D>, count: usize, a: u64, lanes: u64, out: u64) -> Result<()> {
+        if let Some(halves) = &plan.halves {
+            let launch = Launch { a, out: lanes, first: halves.first, ..plan.launch };
+            self.start(&halves.module, "inverse_nodes", halves.node_grid(count * plan.primes(), 1), &launch)?;
+            return self.inverse_columns::<W>(plan, halves, count, lanes, out, false);
+        }
+        let copy = Launch { a, out: lanes, count: (count * plan.words) as u64, ..plan.launch };
+        self.flat(plan, "copy", count * plan.words, &copy)?;
+        self.inverse_passes(plan, count, lanes, false)?;
+        self.store::<W>(plan, count, lanes, out)
+    }
+
     /// In halves, or pass by pass; lanes in work space.
     fn mul_split<W: Word>(&self, plan: &Plan<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
         let polynomials = if plan.launch.width == 1 || plan.halves.is_some() { 2 } else { 3 };
         let part = plan.part(batch, polynomials * plan.words * 8, plan.split_blocks());
-        let work = self.workspace(plan, polynomials * part)?;
         let size = (part * plan.words * 8) as u64;
-        let (x, y) = (work.address(), work.address() + size);
-        let z = if polynomials == 2 { x } else { y + size };
-        for first in (0..batch).step_by(part) {
-            let count = part.min(batch - first);
-            let offset = (first * plan.n * size_of::<W>()) as u64;
-            if let Some(halves) = &plan.halves {
-                self.forward_columns::<W>(plan, halves, count, a + offset, x)?;
-                self.forward_columns::<W>(plan, halves, count, b + offset, y)?;
-                let launch = Launch { a: x, b: y, out: x, first: halves.first, ..plan.launch };
-                let regions = if plan.launch.width == 1 { 2 } else { 3 };
-                let grid = halves.node_grid(count * plan.primes(), regions);
-                self.start(&halves.module, "product_nodes", grid, &launch)?;
-                self.inverse_columns::<W>(plan, halves, count, x, out + offset, true)?;
-                continue;
+        plan.with_workspace(&self.device, polynomials * part * plan.words * 8, |x| {
+            let y = x + size;
+            let z = if polynomials == 2 { x } else { y + size };
+            for first in (0..batch).step_by(part) {
+                let count = part.min(batch - first);
+                let offset = (first * plan.n * size_of::<W>()) as u64;
+                let (a, b, out) = (a + offset, b + offset, out + offset);
+                match &plan.halves {
+                    Some(halves) => self.mul_halves::<W>(plan, halves, count, [a, b, out], x, y)?,
+                    None => {
+                        self.forward::<W>(plan, count, a, x)?;
+                        self.forward::<W>(plan, count, b, y)?;
+                        self.sums(plan, Matrix { batch: count, rows: 1, columns: 1, shared: false }, 0, (x, y, z))?;
+                        self.inverse_passes(plan, count, z, true)?;
+                        self.store::<W>(plan, count, z, out)?;
+                    }
+                }
             }
-            self.forward::<W>(plan, count, a + offset, x)?;
-            self.forward::<W>(plan, count, b + offset, y)?;
-            self.sums(plan, Matrix { batch: count, rows: 1, columns: 1, shared: false }, 0, (x, y, z))?;
-            self.inverse_passes(plan, count, z, true)?;
-            self.store::<W>(plan, count, z, out + offset)?;
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    fn mul_halves<W: Word>(
+        &self,
+        plan: &Plan<D>,
+        halves: &Halves<D>,
+        count: usize,
+        [a, b, out]: [u64; 3],
+        x: u64,
+        y: u64,
+    ) -> Result<()> {
+        self.forward_columns::<W>(plan, halves, count, a, x)?;
+        self.forward_columns::<W>(plan, halves, count, b, y)?;
+        let launch = Launch { a: x, b: y, out: x, first: halves.first, ..plan.launch };
+        let regions = if plan.launch.width == 1 { 2 } else { 3 };
+        let grid = halves.node_grid(count * plan.primes(), regions);
+        self.start(&halves.module, "product_nodes", grid, &launch)?;
+        self.inverse_columns::<W>(plan, halves, count, x, out, true)
     }
 }
 
@@ -292,30 +315,23 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         let fused = plan.block_holds(plan.primes());
         let work_bytes = if fused { 0 } else { plan.words * 8 };
         let part = plan.part(batch, work_bytes, if fused { 1 } else { plan.split_blocks() });
-        let work = if fused { None } else { Some(self.workspace(plan, part)?) };
-        for first in (0..batch).step_by(part) {
-            let count = part.min(batch - first);
-            let a = a + (first * plan.words * 8) as u64;
-            let out = out + (first * plan.n * size_of::<R::Word>()) as u64;
-            let Some(work) = &work else {
-                let launch = Launch { a, out, ..plan.launch };
-                let grid = plan.block_grid(count, plan.primes());
-                self.start(&plan.product, for_word!(R::Word, "inverse"), grid, &launch)?;
-                continue;
-            };
-            let lanes = work.address();
-            if let Some(halves) = &plan.halves {
-                let launch = Launch { a, out: lanes, first: halves.first, ..plan.launch };
-                self.start(&halves.module, "inverse_nodes", halves.node_grid(count * plan.primes(), 1), &launch)?;
-                self.inverse_columns::<R::Word>(plan, halves, count, lanes, out, false)?;
-                continue;
+        let each = |lanes: Option<u64>| {
+            for first in (0..batch).step_by(part) {
+                let count = part.min(batch - first);
+                let a = a + (first * plan.words * 8) as u64;
+                let out = out + (first * plan.n * size_of::<R::Word>()) as u64;
+                match lanes {
+                    Some(lanes) => self.inverse_split::<R::Word>(plan, count, a, lanes, out)?,
+                    None => {
+                        let launch = Launch { a, out, ..plan.launch };
+                        let grid = plan.block_grid(count, plan.primes());
+                        self.start(&plan.product, for_word!(R::Word, "inverse"), grid, &launch)?;
+                    }
+                }
             }
-            let copy = Launch { a, out: lanes, count: (count * plan.words) as u64, ..plan.launch };
-            self.flat(plan, "copy", count * plan.words, &copy)?;
-            self.inverse_passes(plan, count, lanes, false)?;
-            self.store::<R::Word>(plan, count, lanes, out)?;
-        }
-        Ok(())
+            Ok(())
+        };
+        if fused { each(None) } else { plan.with_workspace(&self.device, part * work_bytes, |x| each(Some(x))) }
     }
 
     fn mat_vec(
