@@ -66,7 +66,8 @@ fn product<W: Word>(gpu: &Cuda, text: &str, variant: Variant, batch: usize) -> R
     let device = RingContext::new(gpu.clone(), ring.clone())?;
     // A few different polynomials, many times.
     let distinct = 97.min(batch);
-    let repeat = |seed| -> Vec<W> { residues::<W>(seed, distinct * n, q).into_iter().cycle().take(batch * n).collect() };
+    let repeat =
+        |seed| -> Vec<W> { residues::<W>(seed, distinct * n, q).into_iter().cycle().take(batch * n).collect() };
     let (a, b) = (repeat(1), repeat(2));
     let (da, db) = (device.upload(&a)?, device.upload(&b)?);
     let mut out = device.zeros(batch)?;

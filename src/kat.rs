@@ -18,15 +18,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "cli")]
+mod acvp;
+#[cfg(feature = "cli")]
+mod cctv;
+#[cfg(feature = "cli")]
+mod drbg;
 mod error;
 mod format;
+#[cfg(feature = "cli")]
+mod json;
 mod lines;
 mod multiply;
+#[cfg(feature = "cli")]
+pub mod nist;
 mod report;
 pub mod rsp;
 mod run;
+#[cfg(feature = "cli")]
+pub mod scheme;
 mod source;
 pub mod vectors;
+#[cfg(feature = "cli")]
+mod wycheproof;
 
 pub use error::{FileError, KatError};
 pub use format::Format;

@@ -15,6 +15,8 @@ mod error;
 #[cfg(feature = "std")]
 pub mod kat;
 pub mod ring;
+#[cfg(any(feature = "mlkem", feature = "mldsa"))]
+pub mod schemes;
 mod secret;
 
 pub use backend::{AnyBackend, Backend, Cpu, Reference, RingMul};

@@ -201,7 +201,9 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         prepared: &AnyBuffer<u64>,
         out: &mut AnyBuffer<u64>,
     ) -> Result<()> {
-        dispatch!(self, plan, [a, prepared, out], |b, p| RingMul::<R>::pointwise_prepared(b, p, batch, shared, a, prepared, out))
+        dispatch!(self, plan, [a, prepared, out], |b, p| RingMul::<R>::pointwise_prepared(
+            b, p, batch, shared, a, prepared, out
+        ))
     }
 
     fn mul(

@@ -1,12 +1,13 @@
 //! The choice of a backend by name: `KARAT_BACKEND` is read here and nowhere else.
 
+use super::cpu::Level;
 use super::{AnyBackend, Cpu, Reference};
 use crate::error::excerpt;
 use crate::{Error, Result};
 
 impl AnyBackend {
-    /// The backend of this name: `auto`, `scalar` or `reference`; with the feature `cuda` also `cuda`, and `cuda:i`
-    /// for the GPU of number `i`.
+    /// The backend of this name: `auto`, `scalar`, `avx2`, `avx512` or `reference`; with the feature `cuda` also
+    /// `cuda`, and `cuda:i` for the GPU of number `i`.
     ///
     /// `auto` is the fastest level of this CPU; it never moves data to another device.
     ///
@@ -21,11 +22,15 @@ impl AnyBackend {
         }
         match name {
             "auto" => Ok(Self::Cpu(Cpu::new())),
-            "scalar" => Ok(Self::Cpu(Cpu::scalar())),
             "reference" => Ok(Self::Reference(Reference)),
-            _ if cfg!(feature = "cuda") => unavailable("this build knows auto, scalar, reference, cuda and cuda:i"),
-            _ if name.starts_with("cuda") => unavailable("this build lacks the feature `cuda`"),
-            _ => unavailable("this build knows auto, scalar and reference"),
+            _ => match Level::ALL.into_iter().find(|level| level.name() == name) {
+                Some(level) => Cpu::with_level(level).map(Self::Cpu),
+                None if cfg!(feature = "cuda") => {
+                    unavailable("this build knows auto, scalar, avx2, avx512, cuda, cuda:i and reference")
+                }
+                None if name.starts_with("cuda") => unavailable("this build lacks the feature `cuda`"),
+                None => unavailable("this build knows auto, scalar, avx2, avx512 and reference"),
+            },
         }
     }
 
@@ -53,6 +58,8 @@ impl AnyBackend {
     pub fn all() -> alloc::vec::Vec<(&'static str, Result<Self>)> {
         let names = [
             "scalar",
+            "avx2",
+            "avx512",
             #[cfg(feature = "cuda")]
             "cuda",
             "reference",

@@ -106,6 +106,22 @@ pub enum KatError {
         /// The largest length.
         max: usize,
     },
+    /// A file that must be read as a whole is too large.
+    #[error("the file holds more than {limit} bytes: split it")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A text is no JSON.
+    #[cfg(feature = "cli")]
+    #[error("this is no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A text is not UTF-8.
+    #[error("the text is not UTF-8")]
+    NotText,
+    /// An implementation under test gave no outputs.
+    #[error("the implementation gave no outputs: {0}")]
+    Refused(String),
     /// The engine refused the ring or the product.
     #[error(transparent)]
     Engine(#[from] crate::Error),

@@ -11,6 +11,15 @@ use super::error::excerpt;
 pub enum Format {
     /// Ring products, `.rsp`: see [`rsp`](super::rsp).
     Ring,
+    /// Key pairs with ciphertexts or signatures, `.rsp` of NIST's submission kit.
+    #[cfg(feature = "cli")]
+    Nist,
+    /// NIST's ACVP vectors, or Wycheproof's: JSON.
+    #[cfg(feature = "cli")]
+    Json,
+    /// The text vectors of CCTV for ML-KEM.
+    #[cfg(feature = "cli")]
+    Cctv,
 }
 
 impl Format {
@@ -31,6 +40,10 @@ impl Format {
         let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
         let named = named_rsp(path);
+        #[cfg(feature = "cli")]
+        if let Some(format) = Self::of_schemes(head, first) {
+            return Ok(format);
+        }
         match first.and_then(key) {
             // The next field tells a ring's `count` from that of other response files.
             Some(b"count") => match lines.find(|line| !line.is_empty()).and_then(key) {
@@ -48,6 +61,20 @@ impl Format {
                 None if head.is_empty() => "the file is empty".into(),
                 None => "unknown format: nothing but comments at its beginning".into(),
             }),
+        }
+    }
+
+    /// The formats of schemes: their first lines fit no ring file.
+    #[cfg(feature = "cli")]
+    fn of_schemes(head: &[u8], first: Option<&[u8]>) -> Option<Self> {
+        let first = first?;
+        let second = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).skip_while(|line| *line != first).nth(1);
+        match first {
+            // `[n = 17]` begins a ring file, `[{` and `["` a JSON document.
+            [b'{', ..] | [b'[', b'{' | b'"', ..] | b"[" => Some(Self::Json),
+            _ if key(first) == Some(b"count") && second.and_then(key) == Some(b"seed") => Some(Self::Nist),
+            _ if super::cctv::is_text(first) => Some(Self::Cctv),
+            _ => None,
         }
     }
 }

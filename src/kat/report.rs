@@ -46,6 +46,8 @@ pub struct FileReport {
     pub skips: Vec<Skip>,
     /// The first wrong product.
     pub mismatch: Option<Mismatch>,
+    /// The first wrong answer of a scheme: the record, the operation and what is wrong.
+    pub wrong: Option<String>,
     /// Why the file could not be read to its end. Records before it are counted.
     pub error: Option<FileError>,
 }
@@ -65,6 +67,7 @@ impl FileReport {
             failed: 0,
             skips: Vec::new(),
             mismatch: None,
+            wrong: None,
             error: None,
         }
     }

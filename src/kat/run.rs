@@ -1,5 +1,8 @@
 //! Validates vector files on a backend.
 
+#[cfg(feature = "cli")]
+mod schemes;
+
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -32,12 +35,20 @@ pub struct Runner {
     backend: AnyBackend,
     /// Most recently used last.
     cache: Vec<(Arc<RingSpec>, Arc<Multiplier>)>,
+    /// What answers the vectors of schemes, once one was seen.
+    #[cfg(feature = "cli")]
+    implementation: Option<std::boxed::Box<dyn super::scheme::Implementation>>,
 }
 
 impl Runner {
     /// A runner on this backend.
     pub fn new(backend: AnyBackend) -> Self {
-        Self { backend, cache: Vec::new() }
+        Self {
+            backend,
+            cache: Vec::new(),
+            #[cfg(feature = "cli")]
+            implementation: None,
+        }
     }
 
     /// The backend.
@@ -72,6 +83,8 @@ impl Runner {
                     report.format = Some(format);
                     match format {
                         Format::Ring => self.check_ring(source, &mut report, progress),
+                        #[cfg(feature = "cli")]
+                        format => self.check_scheme(format, source, &mut report, progress),
                     }
                 }
                 Err(reason) => {

@@ -8,6 +8,8 @@ use super::direct::Direct;
 use super::kernels::Kernels;
 use super::lift::Lift;
 use super::scalar::{self, Arith};
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::vector::choose;
 use crate::arith::Word;
 use crate::ring::ntt::Ntt;
 use crate::ring::{Method, RingSpec};
@@ -39,6 +41,7 @@ enum Engine {
     Word16(Direct<i16>),
     Word32(Direct<u32>),
     Word64(Direct<u64>),
+    Float(Direct<f64>),
     Lift(Lift<u64>),
 }
 
@@ -49,6 +52,7 @@ macro_rules! on {
             Engine::Word16($e) => $call,
             Engine::Word32($e) => $call,
             Engine::Word64($e) => $call,
+            Engine::Float($e) => $call,
             Engine::Lift($e) => $call,
         }
     };
@@ -61,6 +65,7 @@ macro_rules! on_direct {
             Engine::Word16($e) => $call,
             Engine::Word32($e) => $call,
             Engine::Word64($e) => $call,
+            Engine::Float($e) => $call,
             Engine::Lift(_) => {}
         }
     };
@@ -70,16 +75,8 @@ impl Plan {
     pub(super) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
         let method = spec.method();
         let engine = match method.shape() {
-            None => Engine::Lift(Lift::new(spec, |ntt| kernels64(level, ntt))?),
-            Some(_) => {
-                let ntt = Ntt::of_ring(spec)?;
-                let q = spec.q();
-                match word_class(&ntt) {
-                    16 => Engine::Word16(Direct::new(kernels16(level, &ntt)?, q)),
-                    32 => Engine::Word32(Direct::new(kernels32(level, &ntt)?, q)),
-                    _ => Engine::Word64(Direct::new(kernels64(level, &ntt)?, q)),
-                }
-            }
+            None => Engine::Lift(Lift::new(spec, |ntt| kernels64(Level::Scalar, ntt))?),
+            Some(_) => Engine::direct(level, &Ntt::of_ring(spec)?)?,
         };
         Ok(Self { n: spec.n(), engine, method })
     }
@@ -146,39 +143,72 @@ impl Plan {
         }
     }
 
-    pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+    /// Transform-domain values as `N` canonical residues, in the order of
+    /// [`RingMul::export_ntt`](crate::RingMul::export_ntt). Nothing in a lifted ring, which has none.
+    pub fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
         on_direct!(self, e => e.export(ntt, out));
     }
 
-    pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
+    /// The inverse of [`Plan::export`].
+    pub fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
         on_direct!(self, e => e.import(residues, out));
     }
 }
 
-/// Lanes of 16, 32 or 64 bits: the narrowest that holds the lazy ranges.
-fn word_class(ntt: &Ntt) -> u32 {
-    match ntt.modulus().value() {
-        q if scalar::Mont16::supports(q) => 16,
-        q if scalar::Shoup32::supports(q) => 32,
-        _ => 64,
-    }
-}
-
-fn kernels16(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<i16>>> {
-    match level {
-        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?)),
-    }
-}
-
-fn kernels32(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u32>>> {
-    match level {
-        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Shoup32>::new(ntt)?)),
+impl Engine {
+    /// The kernels of the narrowest word class that holds the modulus: vectors where the level has some for the class
+    /// and the shape, scalar ones else.
+    fn direct(level: Level, ntt: &Ntt) -> Result<Self> {
+        let q = ntt.modulus().value();
+        if scalar::Mont16::supports(q) {
+            let kernels = match choose::lanes16(level, ntt)? {
+                Some(kernels) => kernels,
+                None => Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?),
+            };
+            return Ok(Self::Word16(Direct::new(kernels, q)));
+        }
+        if let Some(kernels) = choose::lanes32(level, ntt)? {
+            return Ok(Self::Word32(Direct::new(kernels, q)));
+        }
+        // Vectors hold 30 bits in lanes of 32, then 50 bits in double precision.
+        if let Some(kernels) = choose::float(level, ntt)? {
+            return Ok(Self::Float(Direct::new(kernels, q)));
+        }
+        if scalar::Shoup32::supports(q) {
+            return Ok(Self::Word32(Direct::new(Box::new(scalar::Transform::<scalar::Shoup32>::new(ntt)?), q)));
+        }
+        Ok(Self::Word64(Direct::new(kernels64(level, ntt)?, q)))
     }
 }
 
 fn kernels64(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u64>>> {
-    match level {
-        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?)),
+    match choose::lanes64(level, ntt)? {
+        Some(kernels) => Ok(kernels),
+        None => Ok(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?)),
+    }
+}
+
+/// Machines without vector kernels.
+#[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+mod choose {
+    use super::{Box, Kernels, Level, Ntt, Result};
+
+    type Choice<T> = Result<Option<Box<dyn Kernels<T>>>>;
+
+    pub(super) fn lanes16(_: Level, _: &Ntt) -> Choice<i16> {
+        Ok(None)
+    }
+
+    pub(super) fn lanes32(_: Level, _: &Ntt) -> Choice<u32> {
+        Ok(None)
+    }
+
+    pub(super) fn float(_: Level, _: &Ntt) -> Choice<f64> {
+        Ok(None)
+    }
+
+    pub(super) fn lanes64(_: Level, _: &Ntt) -> Choice<u64> {
+        Ok(None)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod layers;
 mod mont16;
-mod schedule;
 mod shoup;
 #[cfg(test)]
 mod watched;
@@ -13,8 +12,8 @@ pub(super) use shoup::{Shoup32, Shoup64};
 use alloc::vec::Vec;
 
 use self::layers::{Pair, forward_first, forward_pair, inverse_first, inverse_last_pair, inverse_only, inverse_pair};
-use self::schedule::Schedule;
-use super::kernels::{Kernels, Lane};
+use super::kernels::{Kernels, Lane, Words, WordsMut, load_planes, store_planes};
+use super::schedule::Schedule;
 use crate::Result;
 use crate::ring::ntt::{Layer, Ntt};
 
@@ -51,7 +50,7 @@ pub(super) trait Arith: Copy + Send + Sync + 'static {
     /// `x · factor`, any lane in, reduced out.
     fn mul_reduced(&self, x: Self::T, factor: Self::Tw) -> Self::T;
 
-    /// A forward butterfly `(x + w·y, x - w·y)`; `MODE` is one of [`schedule::Mode`]'s constants, `c` its parameter.
+    /// A forward butterfly `(x + w·y, x - w·y)`; `MODE` is one of [`Mode`](super::schedule::Mode)'s constants, `c` its parameter.
     fn forward_butterfly<const MODE: u8>(&self, x: Self::T, y: Self::T, w: Self::Tw, c: Self::T) -> (Self::T, Self::T);
 
     /// An inverse butterfly before its multiplication: `(x + y, x - y)`, the first reduced as `MODE` says.
@@ -82,6 +81,7 @@ pub(super) trait Arith: Copy + Send + Sync + 'static {
 /// Tables of one transform in the factors of a word class.
 pub(super) struct Transform<A: Arith> {
     arith: A,
+    q: u64,
     len: usize,
     width: usize,
     layers: Vec<Layer>,
@@ -124,6 +124,7 @@ impl<A: Arith> Transform<A> {
         let (forward, inverse) = arith.schedules(shape.layers());
         Ok(Self {
             arith,
+            q: m.value(),
             len: shape.len(),
             width: shape.width,
             layers: ntt.layers().collect(),
@@ -272,6 +273,30 @@ fn inverse_zetas(ntt: &Ntt) -> Vec<u64> {
 impl<A: Arith> Kernels<A::T> for Transform<A> {
     fn len(&self) -> usize {
         self.len
+    }
+
+    fn order(&self) -> Option<&[u32]> {
+        None
+    }
+
+    fn planes(&self) -> usize {
+        1
+    }
+
+    fn load(&self, coefficients: Words<'_>, lanes: &mut [A::T]) {
+        match coefficients {
+            Words::U16(c) => load_planes(c, lanes, 1),
+            Words::U32(c) => load_planes(c, lanes, 1),
+            Words::U64(c) => load_planes(c, lanes, 1),
+        }
+    }
+
+    fn store(&self, lanes: &[A::T], coefficients: WordsMut<'_>) {
+        match coefficients {
+            WordsMut::U16(c) => store_planes(lanes, c, 1, self.q),
+            WordsMut::U32(c) => store_planes(lanes, c, 1, self.q),
+            WordsMut::U64(c) => store_planes(lanes, c, 1, self.q),
+        }
     }
 
     fn prepared_len(&self) -> usize {

@@ -363,8 +363,8 @@ unsafe impl Device for Driver {
         let cubin = cache::find(program, &stream.architecture)?;
         stream.context.bind()?;
         // SAFETY: the bytes are a whole cubin: compiled just now, or checked by their digest.
-        let raw = unsafe { result::module::load_data(cubin.as_ptr().cast::<c_void>()) }
-            .map_err(failed("loading kernels"))?;
+        let raw =
+            unsafe { result::module::load_data(cubin.as_ptr().cast::<c_void>()) }.map_err(failed("loading kernels"))?;
         let loaded = Loaded { context: Arc::clone(&stream.context), raw, functions: Mutex::default() };
         let module = DriverModule(Arc::new(loaded));
         modules.insert(program.clone(), module.clone());

@@ -6,10 +6,10 @@ use super::device::{Device, Grid};
 use super::params::{FLAG_FIX, FLAG_LIFT, FLAG_MONT, Launch};
 use super::plan::{Halves, Plan, WarpPlan, block_threads, operand};
 use super::variant::Variant;
+use crate::Result;
 use crate::arith::Word;
 use crate::backend::{Matrix, RingMul};
 use crate::ring::Ring;
-use crate::Result;
 
 /// The kernel of this name for coefficients in words of type `W`.
 macro_rules! for_word {
@@ -29,13 +29,7 @@ const PASS: u32 = 3;
 impl<D: Device> Gpu<D> {
     /// Starts a kernel of the plan's; the launch block's addresses come from checked operands.
     #[allow(unsafe_code)]
-    fn start(
-        &self,
-        module: &D::Module,
-        kernel: &'static str,
-        grid: Grid,
-        launch: &Launch,
-    ) -> Result<()> {
+    fn start(&self, module: &D::Module, kernel: &'static str, grid: Grid, launch: &Launch) -> Result<()> {
         // SAFETY: callers fill the block with operands of this stream whose lengths `operand` checked.
         unsafe { self.device.launch(module, kernel, grid, bytemuck::bytes_of(launch)) }
     }
@@ -124,11 +118,7 @@ impl<D: Device> Gpu<D> {
         if plan.launch.flags & FLAG_LIFT == 0 {
             return self.flat(plan, for_word!(W, "store"), count * plan.n, &launch);
         }
-        let grid = Grid {
-            blocks: count as u32,
-            threads: block_threads(2 * plan.n, &plan.limits),
-            shared: 0,
-        };
+        let grid = Grid { blocks: count as u32, threads: block_threads(2 * plan.n, &plan.limits), shared: 0 };
         self.start(&plan.steps, for_word!(W, "finish"), grid, &launch)
     }
 
@@ -137,13 +127,7 @@ impl<D: Device> Gpu<D> {
         self.flat(plan, for_word!(W, "load"), count * plan.lanes, &launch)
     }
 
-    fn sums(
-        &self,
-        plan: &Plan<D>,
-        shape: Matrix,
-        flags: u32,
-        (matrix, vector, out): (u64, u64, u64),
-    ) -> Result<()> {
+    fn sums(&self, plan: &Plan<D>, shape: Matrix, flags: u32, (matrix, vector, out): (u64, u64, u64)) -> Result<()> {
         let mut launch = Launch {
             a: matrix,
             b: vector,
@@ -171,13 +155,20 @@ impl<D: Device> Gpu<D> {
         Ok(())
     }
 
-    fn mul_warp<W: Word>(&self, plan: &Plan<D>, warp: &WarpPlan<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
+    fn mul_warp<W: Word>(
+        &self,
+        plan: &Plan<D>,
+        warp: &WarpPlan<D>,
+        batch: usize,
+        a: u64,
+        b: u64,
+        out: u64,
+    ) -> Result<()> {
         let part = plan.part(batch, 0, 1);
         for first in (0..batch).step_by(part) {
             let count = part.min(batch - first);
             let offset = (first * plan.n * size_of::<W>()) as u64;
-            let launch =
-                Launch { a: a + offset, b: b + offset, out: out + offset, count: count as u64, ..warp.launch };
+            let launch = Launch { a: a + offset, b: b + offset, out: out + offset, count: count as u64, ..warp.launch };
             let grid = Grid {
                 blocks: count.div_ceil(warp.ring.per_block()) as u32,
                 threads: warp.ring.threads(),

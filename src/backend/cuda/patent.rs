@@ -99,8 +99,7 @@ impl<D: Device> Patent<D> {
             return Err(Error::WrongLength { what: "the values", expected, got: residues.len() });
         }
         let mut out = self.values(batch, rows)?;
-        let bytes: Vec<u8> =
-            residues.iter().flat_map(|x| x.to_le_bytes()[..self.word.bytes()].to_vec()).collect();
+        let bytes: Vec<u8> = residues.iter().flat_map(|x| x.to_le_bytes()[..self.word.bytes()].to_vec()).collect();
         self.device.upload(&bytes, &mut out.memory)?;
         Ok(out)
     }
@@ -145,8 +144,7 @@ impl<D: Device> Patent<D> {
     /// `[batch][N]` words.
     fn split<W: Word>(&self, batch: usize, coefficients: u64) -> Result<Values<D>> {
         let out = self.values(batch, self.parts())?;
-        let launch =
-            Launch { a: coefficients, out: out.memory.address(), count: batch as u64, ..self.launch };
+        let launch = Launch { a: coefficients, out: out.memory.address(), count: batch as u64, ..self.launch };
         self.flat(for_word!(W, "split"), batch * self.launch.n as usize, bytemuck::bytes_of(&launch))?;
         Ok(out)
     }

@@ -150,8 +150,7 @@ impl<D: Device> WarpPlan<D> {
         let mut memory = device.alloc(zetas.len() + inverse_zetas.len(), Erase::No)?;
         device.upload(&[&zetas[..], &inverse_zetas].concat(), &mut memory)?;
         let address = memory.address();
-        let launch =
-            Launch { zetas: address, inverse_zetas: address + zetas.len() as u64, ..Launch::default() };
+        let launch = Launch { zetas: address, inverse_zetas: address + zetas.len() as u64, ..Launch::default() };
         Ok(Some(Self { module: device.load(&program)?, ring, launch, _tables: memory }))
     }
 }
@@ -236,12 +235,7 @@ impl<D: Device> Plan<D> {
     ///
     /// # Errors
     /// `OutOfMemory`, or what `work` gives.
-    pub(super) fn with_workspace<O>(
-        &self,
-        device: &D,
-        bytes: usize,
-        work: impl FnOnce(u64) -> Result<O>,
-    ) -> Result<O> {
+    pub(super) fn with_workspace<O>(&self, device: &D, bytes: usize, work: impl FnOnce(u64) -> Result<O>) -> Result<O> {
         let mut kept = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(memory) = kept.as_ref().filter(|memory| memory.bytes() >= bytes) {
             return work(memory.address());

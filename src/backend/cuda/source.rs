@@ -96,12 +96,7 @@ impl Program {
     }
 
     /// The program of one ring, with a header of constants.
-    pub(super) fn with_constants(
-        self,
-        suffix: &str,
-        constants: String,
-        extra: Vec<(&'static str, String)>,
-    ) -> Self {
+    pub(super) fn with_constants(self, suffix: &str, constants: String, extra: Vec<(&'static str, String)>) -> Self {
         Self { suffix: format!("_{suffix}"), constants, extra, ..self }
     }
 

@@ -34,13 +34,9 @@ impl WarpRing {
         // The sums at the points, and differences of at least twice their bound.
         let width = shape.width as u64;
         let sums = if width == 2 { 2 * (layers + 1) } else { 1 };
-        let small = q < 1 << 14
-            && (layers + 1) * q < word / q / sums
-            && word / (q - 1) / q >= (layers + 1).max(4);
-        let shoup = width == 1
-            && q < 1 << 31
-            && (1 + 2 * layers).pow(2) * q < word
-            && word / q >= (1 + 2 * layers).max(8);
+        let small = q < 1 << 14 && (layers + 1) * q < word / q / sums && word / (q - 1) / q >= (layers + 1).max(4);
+        let shoup =
+            width == 1 && q < 1 << 31 && (1 + 2 * layers).pow(2) * q < word && word / q >= (1 + 2 * layers).max(8);
         (small || shoup).then_some(Self { ntt, small, store_bits: ring.word_bits() })
     }
 

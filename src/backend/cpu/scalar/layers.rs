@@ -4,7 +4,7 @@
 //! as constants.
 
 use super::Arith;
-use super::schedule::Mode;
+use crate::backend::cpu::schedule::Mode;
 
 /// Calls a function with the modes of two layers as constants. Strict layers come in pairs only.
 macro_rules! with_modes {

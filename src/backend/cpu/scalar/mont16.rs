@@ -1,8 +1,8 @@
 //! Signed lanes of 16 bits: Montgomery's multiplication, for the moduli of ML-KEM, Falcon and NewHope.
 
 use super::Arith;
-use super::schedule::{Mode, Schedule, signed16};
 use crate::arith::Modulus;
+use crate::backend::cpu::schedule::{Mode, Schedule, signed};
 use crate::{Error, Result};
 
 /// Odd moduli from 2^7 to 2^14.
@@ -62,7 +62,8 @@ impl Arith for Mont16 {
 
     fn schedules(&self, layers: u32) -> (Schedule, Schedule) {
         let q = self.q as i32;
-        signed16(q, Self::product_bound(q, i16::MAX as i32 + 1), |m| Self::product_bound(q, m), layers)
+        let product = |m: i64| Self::product_bound(q, m as i32) as i64;
+        signed(q as i64, i16::MAX as i64, product(i16::MAX as i64 + 1), product, layers)
     }
 
     fn factor(&self, value: u64) -> Factor {
