@@ -53,8 +53,8 @@ impl FloatLift {
             let c = c.rem_euclid(q as i64);
             if c > q as i64 / 2 { (c - q as i64) as f64 } else { c as f64 }
         };
-        let tail: Option<Vec<_>> = linear
-            .then(|| spec.f().lower_terms().iter().map(|t| (t.exponent, centred(-t.coefficient))).collect());
+        let tail: Option<Vec<_>> =
+            linear.then(|| spec.f().lower_terms().iter().map(|t| (t.exponent, centred(-t.coefficient))).collect());
         // Sums of a run stay exact.
         if tail.as_ref().is_some_and(|tail: &Vec<_>| tail.len() > 64) {
             return Ok(None);
