@@ -82,7 +82,8 @@ fn code(text: &str) -> String {
 fn named_at_root(code: &str) -> Vec<String> {
     let mut out = Vec::new();
     for rest in code.split("crate::").skip(1) {
-        let word = |s: &str| s.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        let word =
+            |s: &str| s.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
         let Some(group) = rest.strip_prefix('{') else {
             out.push(word(rest));
             continue;
@@ -231,7 +232,8 @@ fn literals_say_where_they_come_from() {
         }
         let lines: Vec<&str> = text.split("#[cfg(test)]\nmod tests").next().unwrap().lines().collect();
         for (i, line) in lines.iter().enumerate() {
-            let note = [i.checked_sub(1), Some(i)].into_iter().flatten().find_map(|j| lines[j].split_once("// magic: "));
+            let note =
+                [i.checked_sub(1), Some(i)].into_iter().flatten().find_map(|j| lines[j].split_once("// magic: "));
             if let Some((_, claim)) = note
                 && let Err(reason) = magic::check(claim)
             {

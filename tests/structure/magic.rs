@@ -7,7 +7,8 @@ pub fn has_long_literal(code: &str) -> bool {
     outside.split(|c: char| !is_word(c)).any(|token| {
         let digits = token.strip_prefix("0x").unwrap_or(token);
         let digits: String = digits.chars().filter(|c| *c != '_').collect();
-        token.starts_with(|c: char| c.is_ascii_digit()) && digits.chars().take_while(|c| c.is_ascii_hexdigit()).count() >= 4
+        token.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().take_while(|c| c.is_ascii_hexdigit()).count() >= 4
     })
 }
 
