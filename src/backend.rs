@@ -6,6 +6,8 @@
 mod any;
 mod buffer;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod reference;
 mod select;
 
@@ -230,7 +232,13 @@ impl Matrix {
     /// ```
     pub fn lengths(&self) -> (usize, usize, usize) {
         let matrices = if self.shared { 1 } else { self.batch };
-        (matrices * self.rows * self.columns, self.batch * self.columns, self.batch * self.rows)
+        // A product beyond usize is more than any batch holds: it stays unequal to every length.
+        let product = |a: usize, b: usize| a.saturating_mul(b);
+        (
+            product(matrices, product(self.rows, self.columns)),
+            product(self.batch, self.columns),
+            product(self.batch, self.rows),
+        )
     }
 }
 

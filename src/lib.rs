@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![warn(missing_docs)]
 
 extern crate alloc;
@@ -8,9 +8,15 @@ extern crate alloc;
 mod bounds;
 pub mod arith;
 pub mod backend;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod context;
 mod error;
+#[cfg(feature = "std")]
+pub mod kat;
 pub mod ring;
+#[cfg(any(feature = "mlkem", feature = "mldsa"))]
+pub mod schemes;
 mod secret;
 
 pub use backend::{AnyBackend, Backend, Cpu, Reference, RingMul};

@@ -7,6 +7,7 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
+mod checked;
 mod direct;
 mod kernels;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]

@@ -78,13 +78,13 @@ impl ReferencePlan {
         }
     }
 
-    /// One coefficient of a product, by definition, for rings `x^N ± 1` too large to multiply whole.
+    /// One coefficient of a product, by definition, for rings too large to multiply in whole.
     ///
     /// # Bounds
-    /// `a` and `b` hold `N` canonical coefficients, `index` is in `[0, N)`.
+    /// `a` and `b` hold canonical coefficients.
     ///
     /// # Errors
-    /// `Unsupported` where `f` is not `x^N + c`.
+    /// `WrongLength` unless `a` and `b` hold `N` coefficients and `index` is in `[0, N)`.
     ///
     /// ```
     /// use karat::backend::ReferencePlan;
@@ -93,16 +93,28 @@ impl ReferencePlan {
     /// # Ok::<(), karat::Error>(())
     /// ```
     pub fn coefficient(&self, a: &[u64], b: &[u64], index: usize) -> Result<u64> {
-        let [(0, wrap)] = self.tail[..] else {
-            return Err(Error::Unsupported { what: "single coefficient", reason: "f must be x^N + c".into() });
-        };
-        let m = &self.modulus;
-        let sum = |pairs: core::ops::Range<usize>, degree: usize| {
-            pairs.fold(0, |sum, i| m.add(sum, m.mul(a[i], b[degree - i])))
-        };
-        let low = sum(0..index + 1, index);
-        let high = sum(index + 1..self.n, index + self.n);
-        Ok(m.add(low, m.mul(high, wrap)))
+        let (n, m) = (self.n, &self.modulus);
+        for (what, got) in [("the first factor", a.len()), ("the second factor", b.len())] {
+            if got != n {
+                return Err(Error::WrongLength { what, expected: n, got });
+            }
+        }
+        if index >= n {
+            return Err(Error::WrongLength { what: "the ring", expected: index + 1, got: n });
+        }
+        // What x^j gives to coefficient `index` modulo f: itself below N, then x^(N+i) = x^i · (x^N mod f).
+        let mut share = alloc::vec![0u64; 2 * n - 1];
+        share[index] = 1;
+        for i in 0..n - 1 {
+            share[n + i] = self.tail.iter().fold(0, |sum, (exponent, c)| m.add(sum, m.mul(*c, share[exponent + i])));
+        }
+        let mut sum = 0;
+        for (degree, share) in share.into_iter().enumerate().filter(|(_, share)| *share != 0) {
+            let pairs = degree.saturating_sub(n - 1)..=degree.min(n - 1);
+            let linear = pairs.fold(0, |sum, i| m.add(sum, m.mul(a[i], b[degree - i])));
+            sum = m.add(sum, m.mul(share, linear));
+        }
+        Ok(sum)
     }
 }
 

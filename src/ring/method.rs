@@ -3,6 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
+use super::spec::Choice;
 use super::{Quotient, RingSpec};
 use crate::arith::{factor_vartime, max_negacyclic_length};
 use crate::{Error, Result};
@@ -179,24 +180,23 @@ pub(super) fn choose(ring: &RingSpec) -> Method {
             };
         }
     };
-    if let Some(alpha) = ring.alpha() {
-        return transform(n, 1 << (n.trailing_zeros() - alpha), wrap);
-    }
-    let points = max_points(n, q, wrap);
-    if points > 0 && n / points <= MAX_AUTOMATIC_WIDTH {
-        return transform(n, points, wrap);
-    }
-    let reason = if points == 0 {
-        "q is even: no root of -1".into()
-    } else {
-        alloc::format!(
-            "q allows {points} points for {n} coefficients: {} at each point are more than {MAX_AUTOMATIC_WIDTH}",
-            n / points
-        )
-    };
     // A transform of N coefficients with a small odd part reduces x^N ± 1 by itself.
     let odd_part = n >> n.trailing_zeros();
-    Method::Lift { inside: (odd_part <= MAX_AUTOMATIC_WIDTH).then_some(wrap), reason }
+    let inside = (odd_part <= MAX_AUTOMATIC_WIDTH).then_some(wrap);
+    match ring.choice() {
+        Choice::Automatic => {}
+        Choice::Alpha(alpha) => return transform(n, 1 << (n.trailing_zeros() - alpha), wrap),
+        Choice::Lift => return Method::Lift { inside, reason: "the lift was asked for".into() },
+    }
+    let points = max_points(n, q, wrap);
+    let reason = match n.checked_div(points) {
+        None => "q is even: no root of -1".into(),
+        Some(..=MAX_AUTOMATIC_WIDTH) => return transform(n, points, wrap),
+        Some(width) => alloc::format!(
+            "q allows {points} points for {n} coefficients: {width} at each point are more than {MAX_AUTOMATIC_WIDTH}"
+        ),
+    };
+    Method::Lift { inside, reason }
 }
 
 /// Checks an alpha that a user gives.
@@ -260,6 +260,21 @@ mod tests {
         assert_eq!(label("q=257,f=x^256-1"), ("complete", Some(0)));
         assert_eq!(label("q=2,f=x^64+1"), ("lift", None));
         assert_eq!(label("q=17,f=x+1"), ("complete", Some(0)));
+    }
+
+    #[test]
+    fn every_ring_has_a_lift() {
+        for (text, inside) in [
+            ("ml-kem", Some(Wrap::Negacyclic)),
+            ("q=257,f=x^256-1", Some(Wrap::Cyclic)),
+            ("q=257,f=x^34+1", None),
+            ("sntrup761", None),
+            ("q=12289,f=x^64+1,alpha=3", Some(Wrap::Negacyclic)),
+        ] {
+            let ring = text.parse::<RingSpec>().unwrap().with_lift();
+            assert!(matches!(ring.method(), Method::Lift { inside: found, .. } if found == inside), "{text}");
+            assert_eq!(ring.alpha(), None);
+        }
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Ntt {
         };
         // A standard's root belongs to the standard's shape; a forced alpha takes the power that fits it.
         let gamma = ring.gamma().map(|gamma| {
-            let standard = RingSpec::clone(ring).without_alpha().method().shape().map_or(1, |s| s.points);
+            let standard = RingSpec::clone(ring).automatic().method().shape().map_or(1, |s| s.points);
             Modulus::<u64>::new(ring.q()).map(|m| m.pow(gamma, (standard / shape.points) as u64))
         });
         Self::new(shape, ring.q(), gamma.transpose()?)

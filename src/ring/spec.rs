@@ -34,9 +34,17 @@ pub struct RingSpec {
     n: usize,
     q: u64,
     f: Quotient,
-    alpha: Option<u32>,
+    choice: Choice,
     gamma: Option<u64>,
     source: &'static str,
+}
+
+/// Who chooses the method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    Automatic,
+    Alpha(u32),
+    Lift,
 }
 
 impl RingSpec {
@@ -62,7 +70,7 @@ impl RingSpec {
         if let Some(term) = f.lower_terms().first().filter(|term| term.exponent >= n) {
             return Err(Error::InvalidRing(alloc::format!("f has a term of exponent {} beside x^{n}", term.exponent)));
         }
-        Ok(Self { name: Cow::Borrowed(""), n, q, f, alpha: None, gamma: None, source: "" })
+        Ok(Self { name: Cow::Borrowed(""), n, q, f, choice: Choice::Automatic, gamma: None, source: "" })
     }
 
     /// The ring `Z_q[x]/(x^n + 1)`.
@@ -86,7 +94,7 @@ impl RingSpec {
         gamma: Option<u64>,
         source: &'static str,
     ) -> Self {
-        Self { name: Cow::Borrowed(name), n, q, f, alpha: None, gamma, source }
+        Self { name: Cow::Borrowed(name), n, q, f, choice: Choice::Automatic, gamma, source }
     }
 
     /// The same ring with k-NTT of this alpha forced.
@@ -103,12 +111,28 @@ impl RingSpec {
     /// ```
     pub fn with_alpha(self, alpha: u32) -> Result<Self> {
         method::check_alpha(&self, alpha)?;
-        Ok(Self { alpha: Some(alpha), ..self })
+        Ok(Self { choice: Choice::Alpha(alpha), ..self })
     }
 
-    /// The same ring with the automatic choice of alpha.
-    pub(super) fn without_alpha(self) -> Self {
-        Self { alpha: None, ..self }
+    /// The same ring with the lift forced: products over the integers, whatever transform the modulus allows. Every
+    /// ring has one, so that a method can be checked against another.
+    ///
+    /// ```
+    /// let ring = karat::RingSpec::negacyclic(256, 3329)?.with_lift();
+    /// assert_eq!(ring.method().to_string(), "lift, reduced inside the transform");
+    /// # Ok::<(), karat::Error>(())
+    /// ```
+    pub fn with_lift(self) -> Self {
+        Self { choice: Choice::Lift, ..self }
+    }
+
+    /// The same ring with the automatic choice of its method.
+    pub(super) fn automatic(self) -> Self {
+        Self { choice: Choice::Automatic, ..self }
+    }
+
+    pub(super) fn choice(&self) -> Choice {
+        self.choice
     }
 
     /// A preset's name, or "" for a ring that has none.
@@ -133,7 +157,10 @@ impl RingSpec {
 
     /// The alpha that was asked for.
     pub fn alpha(&self) -> Option<u32> {
-        self.alpha
+        match self.choice {
+            Choice::Alpha(alpha) => Some(alpha),
+            Choice::Automatic | Choice::Lift => None,
+        }
     }
 
     /// The root of unity that a standard fixes.
@@ -165,8 +192,8 @@ impl RingSpec {
     /// ```
     pub fn word_bits(&self) -> u32 {
         match self.q {
-            0..=0x1_0000 => 16,
-            0x1_0001..=0x1_0000_0000 => 32,
+            q if q <= 1 << 16 => 16,
+            q if q <= 1 << 32 => 32,
             _ => 64,
         }
     }

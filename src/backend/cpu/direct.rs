@@ -2,14 +2,14 @@
 
 use alloc::boxed::Box;
 
+use super::checked::Checked;
 use super::kernels::{Kernels, Lane, Words, WordsMut};
 use super::scratch::with_scratch;
 use crate::arith::Word;
 
 /// Complete NTT or k-NTT over `Z_q`.
 pub(super) struct Direct<T> {
-    kernels: Box<dyn Kernels<T>>,
-    q: u64,
+    kernels: Checked<T>,
 }
 
 /// 64-bit words that hold `lanes` lanes.
@@ -29,12 +29,12 @@ pub(super) fn lanes_mut<T: Lane>(words: &mut [u64], len: usize) -> &mut [T] {
 
 impl<T: Lane> Direct<T> {
     pub(super) fn new(kernels: Box<dyn Kernels<T>>, q: u64) -> Self {
-        Self { kernels, q }
+        Self { kernels: Checked::new(kernels, q) }
     }
 
     #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
-    pub(super) fn kernels(&self) -> &dyn Kernels<T> {
-        &*self.kernels
+    pub(super) fn kernels(&self) -> &Checked<T> {
+        &self.kernels
     }
 
     pub(super) fn ntt_words(&self) -> usize {
@@ -65,7 +65,7 @@ impl<T: Lane> Direct<T> {
             None => self.kernels.store(lanes, WordsMut::new(out)),
             Some(order) => {
                 for (lane, place) in lanes.iter().zip(order) {
-                    out[*place as usize] = W::from_u64(lane.store(self.q));
+                    out[*place as usize] = W::from_u64(lane.store(self.kernels.q()));
                 }
             }
         }
@@ -113,14 +113,14 @@ impl<T: Lane> Direct<T> {
 
     /// Each row of the matrix times the vector, whose entries are prepared once.
     pub(super) fn mat_vec(&self, columns: usize, matrix: &[u64], vector: &[u64], out: &mut [u64]) {
-        mat_vec(&*self.kernels, columns, (self.ntt_words(), 0), matrix, vector, out);
+        mat_vec(&self.kernels, columns, (self.ntt_words(), 0), matrix, vector, out);
     }
 }
 
 /// A matrix of `[rows][columns]` polynomials times one vector, modulo one prime: the residues of each polynomial
 /// start at word `offset` of its `stride` words.
 pub(super) fn mat_vec<T: Lane>(
-    kernels: &dyn Kernels<T>,
+    kernels: &Checked<T>,
     columns: usize,
     (stride, offset): (usize, usize),
     matrix: &[u64],

@@ -1,11 +1,22 @@
 //! What a level of the CPU implements: transforms and products over one modulus, on slices of lanes.
 
+use core::fmt::Debug;
+use core::ops::Range;
+
 use zeroize::Zeroize;
 
 use crate::arith::Word;
 
 /// A lane: the machine integer that kernels compute on.
-pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Send + Sync + 'static {
+pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Debug + PartialOrd + Send + Sync + 'static {
+    /// The range of *reduced* lanes.
+    fn reduced(q: u64) -> Range<Self>;
+
+    /// The range of canonical lanes, `[0, q)`.
+    fn canonical(q: u64) -> Range<Self> {
+        Self::load(0)..Self::load(q)
+    }
+
     /// A canonical residue as a lane.
     fn load(value: u64) -> Self;
 
@@ -14,6 +25,11 @@ pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Send + Sync + 'static
 }
 
 impl Lane for i16 {
+    #[inline(always)]
+    fn reduced(q: u64) -> Range<Self> {
+        1 - q as i16..q as i16
+    }
+
     #[inline(always)]
     fn load(value: u64) -> Self {
         value as i16
@@ -28,6 +44,11 @@ impl Lane for i16 {
 
 impl Lane for u32 {
     #[inline(always)]
+    fn reduced(q: u64) -> Range<Self> {
+        Self::canonical(q)
+    }
+
+    #[inline(always)]
     fn load(value: u64) -> Self {
         value as u32
     }
@@ -40,6 +61,11 @@ impl Lane for u32 {
 
 impl Lane for u64 {
     #[inline(always)]
+    fn reduced(q: u64) -> Range<Self> {
+        Self::canonical(q)
+    }
+
+    #[inline(always)]
     fn load(value: u64) -> Self {
         value
     }
@@ -51,6 +77,11 @@ impl Lane for u64 {
 }
 
 impl Lane for f64 {
+    #[inline(always)]
+    fn reduced(q: u64) -> Range<Self> {
+        1.0 - q as f64..q as f64
+    }
+
     #[inline(always)]
     fn load(value: u64) -> Self {
         // Exact below 2^51, and without an instruction that vectors lack.

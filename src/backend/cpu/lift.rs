@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::checked::Checked;
 use super::direct::{self, lanes, lanes_mut};
 use super::kernels::Kernels;
 use super::scratch::with_scratch;
@@ -32,7 +33,7 @@ pub(super) struct Lift<T> {
 
 /// One auxiliary prime.
 struct Prime<T> {
-    kernels: Box<dyn Kernels<T>>,
+    kernels: Checked<T>,
     p: Modulus<u64>,
     /// `-q mod p`: turns the residue of `a` into that of `a - q`.
     minus_q: u64,
@@ -71,7 +72,7 @@ impl Lift<u64> {
             let m = Modulus::<u64>::new(p)?;
             let product = |m: &Modulus<u64>| before.iter().fold(m.reduce(1), |x, p| m.mul(x, m.reduce(*p)));
             out.push(Prime {
-                kernels: kernels(&Ntt::new(shape, p, None)?)?,
+                kernels: Checked::new(kernels(&Ntt::new(shape, p, None)?)?, p),
                 p: m,
                 minus_q: m.neg(m.reduce(spec.q())),
                 // q·2^(s) with s = bits - floor(log2 q) + log2 terms is at least terms·B.
@@ -154,9 +155,15 @@ impl Lift<u64> {
     fn finish<W: Word>(&self, residues: &mut [u64], out: &mut [W]) {
         let (first, rest) = residues.split_at_mut(self.len);
         let used = if self.tail.is_some() { 2 * self.n - 1 } else { self.n };
-        for (i, x) in first[..used].iter_mut().enumerate() {
-            let others = rest.iter().skip(i).step_by(self.len);
-            *x = self.garner(*x, others);
+        if let [prime] = &self.primes[..] {
+            for x in &mut first[..used] {
+                *x = self.q.reduce(prime.p.add(*x, prime.offset));
+            }
+        } else {
+            for (i, x) in first[..used].iter_mut().enumerate() {
+                let others = rest.iter().skip(i).step_by(self.len);
+                *x = self.garner(*x, others);
+            }
         }
         if let Some(tail) = &self.tail {
             self.reduce_by_f(&mut first[..used], tail);
@@ -227,7 +234,7 @@ impl Lift<u64> {
     pub(super) fn mat_vec(&self, columns: usize, matrix: &[u64], vector: &[u64], out: &mut [u64]) {
         let stride = self.ntt_words();
         for (i, prime) in self.primes.iter().enumerate() {
-            direct::mat_vec(&*prime.kernels, columns, (stride, i * self.len), matrix, vector, out);
+            direct::mat_vec(&prime.kernels, columns, (stride, i * self.len), matrix, vector, out);
         }
     }
 }

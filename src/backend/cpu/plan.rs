@@ -31,6 +31,7 @@ use crate::{Error, Result};
 /// # Ok::<(), karat::Error>(())
 /// ```
 pub struct Plan {
+    level: Level,
     n: usize,
     engine: Engine,
     method: Method,
@@ -82,7 +83,12 @@ impl Plan {
             None => Engine::lift(level, spec)?,
             Some(_) => Engine::direct(level, &Ntt::of_ring(spec)?)?,
         };
-        Ok(Self { n: spec.n(), engine, method })
+        Ok(Self { level, n: spec.n(), engine, method })
+    }
+
+    /// The level that it runs on.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// Coefficients of a polynomial.
@@ -149,11 +155,14 @@ impl Plan {
         }
     }
 
-    pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+    /// Transform-domain values as `N` canonical residues, in the order of
+    /// [`RingMul::export_ntt`](crate::RingMul::export_ntt). Nothing in a lifted ring, which has none.
+    pub fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
         on_direct!(self, e => e.export(ntt, out));
     }
 
-    pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
+    /// The inverse of [`Plan::export`].
+    pub fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
         on_direct!(self, e => e.import(residues, out));
     }
 }

@@ -3,6 +3,8 @@
 mod layers;
 mod mont16;
 mod shoup;
+#[cfg(test)]
+mod watched;
 
 pub(super) use mont16::Mont16;
 pub(super) use shoup::{Shoup32, Shoup64};
@@ -180,34 +182,74 @@ impl<A: Arith> Transform<A> {
         }
     }
 
-    /// One coefficient of a sum of products at one slot: `a` and `prepared` start at the slot in the first column.
+    /// A sum of products at one slot: `a` and `prepared` start at the slot in the first column.
     #[inline(always)]
-    fn dot_coefficient(&self, columns: usize, k: usize, a: &[A::T], prepared: &[A::T]) -> A::T {
-        let (width, prepared_len) = (self.width, self.prepared_len());
-        let mut total = None;
-        let mut acc = A::Acc::default();
+    fn dot_slot(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        match self.width {
+            1 => self.dot_narrow::<1>(columns, a, prepared, out),
+            2 => self.dot_narrow::<2>(columns, a, prepared, out),
+            3 => self.dot_narrow::<3>(columns, a, prepared, out),
+            4 => self.dot_narrow::<4>(columns, a, prepared, out),
+            5 => self.dot_narrow::<5>(columns, a, prepared, out),
+            6 => self.dot_narrow::<6>(columns, a, prepared, out),
+            7 => self.dot_narrow::<7>(columns, a, prepared, out),
+            8 => self.dot_narrow::<8>(columns, a, prepared, out),
+            _ => self.dot_wide(columns, a, prepared, out),
+        }
+    }
+
+    /// All coefficients of a slot at once, unrolled.
+    #[inline(always)]
+    fn dot_narrow<const WIDTH: usize>(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        if WIDTH > self.arith.mac_limit() {
+            return self.dot_wide(columns, a, prepared, out);
+        }
+        let prepared_len = self.prepared_len();
+        let mut total = [A::T::default(); WIDTH];
+        let mut acc = [A::Acc::default(); WIDTH];
         let mut room = self.arith.mac_limit();
-        let mut flush = |acc: &mut A::Acc| {
-            let part = self.arith.redc(*acc);
-            total = Some(total.map_or(part, |t| self.arith.add(t, part)));
-            *acc = A::Acc::default();
-        };
         for column in 0..columns {
-            let a = &a[column * self.len..][..width];
-            let p = &prepared[column * prepared_len..];
-            for (i, x) in a.iter().enumerate() {
-                if room == 0 {
-                    flush(&mut acc);
-                    room = self.arith.mac_limit();
+            if room < WIDTH {
+                for (total, acc) in total.iter_mut().zip(&mut acc) {
+                    *total = self.arith.add(*total, self.arith.redc(*acc));
+                    *acc = A::Acc::default();
                 }
-                room -= 1;
-                // b[k - i], or slot·b[k + width - i] behind it.
-                let y = if i <= k { p[k - i] } else { p[2 * width + k - i] };
-                acc = self.arith.mac(acc, *x, y);
+                room = self.arith.mac_limit();
+            }
+            room -= WIDTH;
+            let a = &a[column * self.len..][..WIDTH];
+            let p = &prepared[column * prepared_len..][..if WIDTH == 1 { 1 } else { 2 * WIDTH }];
+            for (i, x) in a.iter().enumerate() {
+                for (k, acc) in acc.iter_mut().enumerate() {
+                    *acc = self.arith.mac(*acc, *x, p[if i <= k { k - i } else { 2 * WIDTH + k - i }]);
+                }
             }
         }
-        flush(&mut acc);
-        total.unwrap_or_default()
+        for ((out, total), acc) in out[..WIDTH].iter_mut().zip(total).zip(acc) {
+            *out = self.arith.add(total, self.arith.redc(acc));
+        }
+    }
+
+    /// One coefficient after the other, for any width: `b[k - i]` up to `i = k`, `slot·b[k + width - i]` behind it.
+    fn dot_wide(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        let (m, width, limit) = (&self.arith, self.width, self.arith.mac_limit());
+        for (k, out) in out[..width].iter_mut().enumerate() {
+            let mut total = A::T::default();
+            let mut add = |a: &[A::T], reversed: &[A::T]| {
+                for (a, b) in a.chunks(limit).zip(reversed.rchunks(limit)) {
+                    let products = a.iter().zip(b.iter().rev());
+                    let acc = products.fold(A::Acc::default(), |acc, (x, y)| m.mac(acc, *x, *y));
+                    total = m.add(total, m.redc(acc));
+                }
+            };
+            for column in 0..columns {
+                let (low, high) = a[column * self.len..][..width].split_at(k + 1);
+                let p = &prepared[column * self.prepared_len()..];
+                add(low, &p[..k + 1]);
+                add(high, if width == 1 { &[] } else { &p[width + k + 1..2 * width] });
+            }
+            *out = total;
+        }
     }
 }
 
@@ -340,9 +382,7 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
                 let slots = a.chunks_exact_mut(width).zip(prepared.chunks_exact(2 * width));
                 for (a, p) in slots {
                     copy[..width].copy_from_slice(a);
-                    for (k, c) in a.iter_mut().enumerate() {
-                        *c = self.dot_coefficient(1, k, &copy[..width], p);
-                    }
+                    self.dot_slot(1, &copy[..width], p, a);
                 }
             }
         }
@@ -364,10 +404,7 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
         let width = self.width;
         let prepared_width = self.prepared_len() / (self.len / width);
         for (slot, c) in out.chunks_exact_mut(width).enumerate() {
-            let (a, p) = (&a[slot * width..], &prepared[slot * prepared_width..]);
-            for (k, c) in c.iter_mut().enumerate() {
-                *c = self.dot_coefficient(columns, k, a, p);
-            }
+            self.dot_slot(columns, &a[slot * width..], &prepared[slot * prepared_width..], c);
         }
     }
 }

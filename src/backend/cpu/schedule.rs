@@ -20,6 +20,7 @@ impl Mode {
     /// Everything is reduced to `[0, q)`: moduli of 31 bits in 32-bit lanes.
     pub const STRICT: u8 = 2;
     /// No layer.
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     pub const NONE: Self = Self { kind: Self::FREE, multiple: 0 };
 }
 
@@ -127,7 +128,8 @@ pub(super) fn signed(
 mod tests {
     use super::*;
 
-    /// Follows the bounds of both schedules and checks that none passes the limit.
+    /// Follows the bounds of both schedules and checks that none passes the limit, and that what is subtracted once
+    /// is at most half a word: there the sign decides.
     #[test]
     fn unsigned_bounds_stay_below_the_limit() {
         let limits = (4..70).chain([512, 1 << 16, 1 << 30]);

@@ -171,19 +171,23 @@ fn inverse_last<A: Arith, const M0: u8, const M1: u8>(
     });
 }
 
-/// One forward layer of one node: the first, where their number is odd.
+/// One forward layer of one node: the first, where their number is odd; `last` where it is the only one.
 pub(super) fn forward_first<A: Arith>(arith: &A, a: &mut [A::T], w: A::Tw, mode: Mode, last: bool) {
+    match mode.kind {
+        Mode::STRICT => forward_single::<A, { Mode::STRICT }>(arith, a, w, mode),
+        Mode::REDUCE => forward_single::<A, { Mode::REDUCE }>(arith, a, w, mode),
+        _ => forward_single::<A, { Mode::FREE }>(arith, a, w, mode),
+    }
+    if last {
+        a.iter_mut().for_each(|x| *x = arith.reduce(*x));
+    }
+}
+
+fn forward_single<A: Arith, const MODE: u8>(arith: &A, a: &mut [A::T], w: A::Tw, mode: Mode) {
     let c = arith.parameter(mode.multiple);
-    let half = a.len() / 2;
-    let (low, high) = a.split_at_mut(half);
+    let (low, high) = a.split_at_mut(a.len() / 2);
     for (x, y) in low.iter_mut().zip(high) {
-        (*x, *y) = match mode.kind {
-            Mode::STRICT => arith.forward_butterfly::<{ Mode::STRICT }>(*x, *y, w, c),
-            _ => arith.forward_butterfly::<{ Mode::FREE }>(*x, *y, w, c),
-        };
-        if last {
-            (*x, *y) = (arith.reduce(*x), arith.reduce(*y));
-        }
+        (*x, *y) = arith.forward_butterfly::<MODE>(*x, *y, w, c);
     }
 }
 
