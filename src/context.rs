@@ -396,7 +396,8 @@ impl<R: Ring> RingContext<Cpu, R> {
 
 /// Checks that all coefficients lie in `[0, q)`. All are looked at before the first bad one is searched for.
 pub(crate) fn check_reduced<W: Word>(coefficients: &[W], q: u64) -> Result<()> {
-    let bad = coefficients.iter().fold(0, |bad, c| bad | (q - 1).wrapping_sub(c.to_u64()));
+    // The top bit of (q - 1) - c is set for every c in [q, 2^63), that of c itself above.
+    let bad = coefficients.iter().map(|c| c.to_u64()).fold(0, |bad, c| bad | c | (q - 1).wrapping_sub(c));
     if bad >> 63 == 0 {
         return Ok(());
     }
