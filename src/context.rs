@@ -396,8 +396,8 @@ impl<R: Ring> RingContext<Cpu, R> {
 
 /// Checks that all coefficients lie in `[0, q)`. All are looked at before the first bad one is searched for.
 pub(crate) fn check_reduced<W: Word>(coefficients: &[W], q: u64) -> Result<()> {
-    // The top bit of (q - 1) - c is set for every c in [q, 2^63), that of c itself above.
-    let bad = coefficients.iter().map(|c| c.to_u64()).fold(0, |bad, c| bad | c | (q - 1).wrapping_sub(c));
+    // The borrow of q - 1 - c shows c >= q for c < 2^63; the top bit of c itself shows the rest.
+    let bad = coefficients.iter().fold(0, |bad, c| bad | (q - 1).wrapping_sub(c.to_u64()) | c.to_u64());
     if bad >> 63 == 0 {
         return Ok(());
     }
@@ -411,4 +411,23 @@ fn host_zeros<W: Word>(len: usize) -> Result<Vec<W>> {
     out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: len as u128 * size_of::<W>() as u128 })?;
     out.resize(len, W::ZERO);
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unreduced_word_is_refused() {
+        for q in [2u64, 3, 3329, 549_824_583_172_097, (1 << 61) + 1, (1 << 62) - 1] {
+            let high = 1u64 << 63;
+            let bad = [q, q + 1, 2 * q, high - 1, high, high + 1, high + q - 1, high + q, u64::MAX - 1, u64::MAX];
+            for (index, c) in bad.into_iter().enumerate() {
+                let mut coefficients = [q - 1; 10];
+                coefficients[index] = c;
+                assert_eq!(check_reduced(&coefficients, q), Err(Error::Unreduced { index, q }), "{c}");
+            }
+            assert_eq!(check_reduced(&[0, 1, q - 1], q), Ok(()));
+        }
+    }
 }

@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![warn(missing_docs)]
 
 extern crate alloc;
@@ -12,7 +12,11 @@ pub mod backend;
 pub mod conformance;
 pub mod context;
 mod error;
+#[cfg(feature = "std")]
+pub mod kat;
 pub mod ring;
+#[cfg(any(feature = "mlkem", feature = "mldsa"))]
+pub mod schemes;
 mod secret;
 
 pub use backend::{AnyBackend, Backend, Cpu, Reference, RingMul};

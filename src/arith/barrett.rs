@@ -3,7 +3,7 @@
 use super::Modulus;
 
 macro_rules! barrett {
-    ($W:ty, $D:ty) => {
+    ($W:ty, $D:ty, $Rest:ty) => {
         impl Modulus<$W> {
             /// Any word to `[0, q)`.
             ///
@@ -20,16 +20,19 @@ macro_rules! barrett {
             /// # Bounds
             /// `x` in `[0, 2^(2k))`, `k` the bits of `q`. With `u = floor(2^(2k) / q)` the estimate
             /// `floor(floor(x / 2^(k-1))·u / 2^(k+1))` is at most 2 below `floor(x / q)`
-            /// (Handbook of Applied Cryptography, algorithm 14.42), so the remainder is below `3q < 2^w`.
+            /// (Handbook of Applied Cryptography, algorithm 14.42), so the remainder is below `3q`. That can be more
+            /// than a word: `q` may have all but one of the bits of 16 or 32.
             #[inline(always)]
             pub const fn reduce_product(&self, x: $D) -> $W {
                 if cfg!(debug_assertions) {
                     assert!(x >> (2 * self.bits) == 0, "Barrett: operand out of range");
                 }
+                let q = self.q as $Rest;
                 let estimate = ((x >> (self.bits - 1)) * self.barrett_product as $D) >> (self.bits + 1);
-                let rest = (x as $W).wrapping_sub((estimate as $W).wrapping_mul(self.q));
-                // The first subtraction may meet values up to 3q, beyond what the sign trick covers for q > 2^(w-2).
-                self.csub(Self::csub_wide(rest, self.q))
+                let rest = (x as $Rest).wrapping_sub((estimate as $Rest).wrapping_mul(q));
+                let once = rest.wrapping_sub(q);
+                let borrow = (0 as $Rest).wrapping_sub(once >> (<$Rest>::BITS - 1));
+                self.csub(once.wrapping_add(q & borrow) as $W)
             }
 
             /// Any double word to `[0, q)`: the high word times `2^w mod q`, and the low word.
@@ -40,19 +43,13 @@ macro_rules! barrett {
                 let product = high.wrapping_mul(self.r).wrapping_sub(estimate.wrapping_mul(self.q));
                 self.add(self.csub(product), self.reduce(x as $W))
             }
-
-            /// Subtracts `m` once if `x >= m`, for any `x`: the borrow is taken in double width.
-            #[inline(always)]
-            const fn csub_wide(x: $W, m: $W) -> $W {
-                let d = (x as $D).wrapping_sub(m as $D);
-                (d as $W).wrapping_add(m & (0 as $W).wrapping_sub((d >> (2 * <$W>::BITS - 1)) as $W))
-            }
         }
     };
 }
-barrett!(u16, u32);
-barrett!(u32, u64);
-barrett!(u64, u128);
+// The last type holds numbers in [-q, 3q).
+barrett!(u16, u32, u32);
+barrett!(u32, u64, u64);
+barrett!(u64, u128, u64);
 
 #[cfg(test)]
 mod tests {
@@ -90,6 +87,30 @@ mod tests {
                 for x in near_multiples(q, u128::MAX >> 1) {
                     assert_eq!(m.reduce_wide(x) as u128, x % q as u128, "q = {q}, x = {x}");
                 }
+            }
+        }
+    }
+
+    /// A remainder that is `2q` too large has more bits than a word of 16 or 32 for moduli above a third of it.
+    #[test]
+    fn products_whose_estimate_is_two_off() {
+        for q in (21_000..1 << 15).step_by(97).chain([21_845, 21_846, (1 << 15) - 1]) {
+            let m = Modulus::<u16>::new(q).unwrap();
+            for x in (0..1 << (2 * m.bits())).step_by(10_007) {
+                assert_eq!(m.reduce_product(x), (x % q as u32) as u16, "q = {q}, x = {x}");
+            }
+            for x in near_multiples(q as u64, 1 << (2 * m.bits())) {
+                assert_eq!(m.reduce_product(x as u32) as u128, x % q as u128, "q = {q}, x = {x}");
+            }
+        }
+        // Moduli whose reciprocal is cut by almost one, and products of canonical residues.
+        let cut =
+            (1_500_000_001u32..1 << 31).step_by(9973).filter(|q| ((1u128 << 62) % *q as u128) as u32 > q - q / 64);
+        for q in cut.chain([2_096_954_623]) {
+            let m = Modulus::<u32>::new(q).unwrap();
+            for i in 0..2000u32 {
+                let (a, b) = (q - 1 - i * 130_000, q - 1 - i * 70_001 % 200_000_000);
+                assert_eq!(m.mul(a, b) as u64, a as u64 * b as u64 % q as u64, "{a} · {b} modulo {q}");
             }
         }
     }

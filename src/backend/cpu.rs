@@ -3,42 +3,32 @@
 //! A [`Plan`] binds everything that depends on the ring (method, word class, tables, kernels of the CPU's level), so
 //! that nothing is chosen again inside an operation.
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx512;
 mod checked;
 mod direct;
 mod kernels;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod lanes;
+mod level;
 mod lift;
 mod parallel;
 mod plan;
 mod scalar;
+mod schedule;
 mod scratch;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod vector;
 
+pub use level::Level;
 pub use plan::Plan;
 
 use super::buffer::host_memory;
 use super::{Backend, HostBuffer, Matrix, RingMul, expect_len};
-use crate::Result;
 use crate::ring::Ring;
-
-/// The instruction sets that kernels exist for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Level {
-    /// Portable code.
-    Scalar,
-}
-
-impl Level {
-    /// The name that `KARAT_BACKEND` knows.
-    ///
-    /// ```
-    /// assert_eq!(karat::backend::cpu::Level::Scalar.name(), "scalar");
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Scalar => "scalar",
-        }
-    }
-}
+use crate::{Error, Result};
 
 /// The CPU, at one level of instruction sets.
 ///
@@ -60,7 +50,29 @@ impl Cpu {
     /// assert!(cpu.level() >= karat::backend::cpu::Level::Scalar);
     /// ```
     pub fn new() -> Self {
-        Self::scalar()
+        let best = [Level::Avx512, Level::Avx2].into_iter().find(|level| level.missing().is_empty());
+        Self { level: best.unwrap_or(Level::Scalar), threads: true }
+    }
+
+    /// A given level.
+    ///
+    /// # Errors
+    /// `BackendUnavailable`, with the features that are missing, where this CPU or build lacks it.
+    ///
+    /// ```
+    /// use karat::{Cpu, backend::cpu::Level};
+    /// assert_eq!(Cpu::with_level(Level::Scalar)?, Cpu::scalar());
+    /// # Ok::<(), karat::Error>(())
+    /// ```
+    pub fn with_level(level: Level) -> Result<Self> {
+        let missing = level.missing();
+        if missing.is_empty() {
+            return Ok(Self { level, threads: true });
+        }
+        Err(Error::BackendUnavailable {
+            name: level.name().into(),
+            reason: alloc::format!("this CPU or build lacks {}", missing.join(", ")),
+        })
     }
 
     /// Portable code on any CPU.

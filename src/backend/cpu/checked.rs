@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::kernels::{Kernels, Lane};
+use super::kernels::{Kernels, Lane, Words, WordsMut};
 
 /// The kernels of any level for one modulus; in release builds nothing but the kernels.
 ///
@@ -27,6 +27,26 @@ impl<T: Lane> Checked<T> {
 
     pub(super) fn prepared_len(&self) -> usize {
         self.kernels.prepared_len()
+    }
+
+    pub(super) fn order(&self) -> Option<&[u32]> {
+        self.kernels.order()
+    }
+
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
+    pub(super) fn planes(&self) -> usize {
+        self.kernels.planes()
+    }
+
+    #[inline]
+    pub(super) fn load(&self, coefficients: Words<'_>, lanes: &mut [T]) {
+        self.kernels.load(coefficients, lanes);
+    }
+
+    #[inline]
+    pub(super) fn store(&self, lanes: &[T], coefficients: WordsMut<'_>) {
+        debug_bounds!(lanes, T::reduced(self.q), "lanes to store");
+        self.kernels.store(lanes, coefficients);
     }
 
     pub(super) fn product_scratch(&self) -> usize {

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::checked::Checked;
-use super::kernels::{Kernels, Lane};
+use super::kernels::{Kernels, Lane, Words, WordsMut};
 use super::scratch::with_scratch;
 use crate::arith::Word;
 
@@ -32,6 +32,11 @@ impl<T: Lane> Direct<T> {
         Self { kernels: Checked::new(kernels, q) }
     }
 
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
+    pub(super) fn kernels(&self) -> &Checked<T> {
+        &self.kernels
+    }
+
     pub(super) fn ntt_words(&self) -> usize {
         words::<T>(self.kernels.len())
     }
@@ -40,19 +45,35 @@ impl<T: Lane> Direct<T> {
         words::<T>(self.kernels.prepared_len())
     }
 
-    /// Coefficients or exported residues to lanes.
+    /// Exported residues to lanes.
     pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
-        load(residues, lanes_mut::<T>(out, self.kernels.len()));
+        let out = lanes_mut::<T>(out, self.kernels.len());
+        match self.kernels.order() {
+            None => self.kernels.load(Words::new(residues), out),
+            Some(order) => {
+                for (lane, place) in out.iter_mut().zip(order) {
+                    *lane = T::load(residues[*place as usize].to_u64());
+                }
+            }
+        }
     }
 
     /// Lanes to canonical residues.
     pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
-        store(lanes::<T>(ntt, self.kernels.len()), out, self.kernels.q());
+        let lanes = lanes::<T>(ntt, self.kernels.len());
+        match self.kernels.order() {
+            None => self.kernels.store(lanes, WordsMut::new(out)),
+            Some(order) => {
+                for (lane, place) in lanes.iter().zip(order) {
+                    out[*place as usize] = W::from_u64(lane.store(self.kernels.q()));
+                }
+            }
+        }
     }
 
     pub(super) fn forward<W: Word>(&self, coefficients: &[W], out: &mut [u64]) {
         let out = lanes_mut::<T>(out, self.kernels.len());
-        load(coefficients, out);
+        self.kernels.load(Words::new(coefficients), out);
         self.kernels.forward(out);
     }
 
@@ -61,7 +82,7 @@ impl<T: Lane> Direct<T> {
         with_scratch(len, |scratch: &mut [T]| {
             scratch.copy_from_slice(lanes(ntt, len));
             self.kernels.inverse(scratch, false);
-            store(scratch, out, self.kernels.q());
+            self.kernels.store(scratch, WordsMut::new(out));
         });
     }
 
@@ -70,13 +91,13 @@ impl<T: Lane> Direct<T> {
         with_scratch(2 * len + self.kernels.product_scratch(), |scratch: &mut [T]| {
             let (a_lanes, rest) = scratch.split_at_mut(len);
             let (b_lanes, rest) = rest.split_at_mut(len);
-            load(a, a_lanes);
+            self.kernels.load(Words::new(a), a_lanes);
             self.kernels.forward(a_lanes);
-            load(b, b_lanes);
+            self.kernels.load(Words::new(b), b_lanes);
             self.kernels.forward(b_lanes);
             self.kernels.product(a_lanes, b_lanes, rest);
             self.kernels.inverse(a_lanes, true);
-            store(a_lanes, out, self.kernels.q());
+            self.kernels.store(a_lanes, WordsMut::new(out));
         });
     }
 
@@ -126,16 +147,4 @@ pub(super) fn mat_vec<T: Lane>(
             kernels.dot(columns, row, prepared, c);
         }
     });
-}
-
-pub(super) fn load<W: Word, T: Lane>(coefficients: &[W], lanes: &mut [T]) {
-    for (lane, c) in lanes.iter_mut().zip(coefficients) {
-        *lane = T::load(c.to_u64());
-    }
-}
-
-fn store<W: Word, T: Lane>(lanes: &[T], out: &mut [W], q: u64) {
-    for (c, lane) in out.iter_mut().zip(lanes) {
-        *c = W::from_u64(lane.store(q));
-    }
 }

@@ -5,6 +5,8 @@ use core::ops::Range;
 
 use zeroize::Zeroize;
 
+use crate::arith::Word;
+
 /// A lane: the machine integer that kernels compute on.
 pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Debug + PartialOrd + Send + Sync + 'static {
     /// The range of *reduced* lanes.
@@ -74,15 +76,119 @@ impl Lane for u64 {
     }
 }
 
+impl Lane for f64 {
+    #[inline(always)]
+    fn reduced(q: u64) -> Range<Self> {
+        1.0 - q as f64..q as f64
+    }
+
+    #[inline(always)]
+    fn load(value: u64) -> Self {
+        // Exact below 2^51, and without an instruction that vectors lack.
+        f64::from_bits(value + ROUND.to_bits()) - ROUND
+    }
+
+    /// Reduced but negative lanes get `q` added; lanes are integers below 2^50.
+    #[inline(always)]
+    fn store(self, q: u64) -> u64 {
+        // Exact, and without a branch: the bits of `x + 1.5·2^52` hold `x` in two's complement.
+        let x = (self + ROUND).to_bits().wrapping_sub(ROUND.to_bits());
+        x.wrapping_add(q & ((x as i64) >> 63) as u64)
+    }
+}
+
+/// `1.5·2^52`.
+const ROUND: f64 = (3u64 << 51) as f64;
+
+/// Words of any width.
+pub(super) enum Words<'a> {
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+}
+
+/// Words of any width, to be written.
+pub(super) enum WordsMut<'a> {
+    U16(&'a mut [u16]),
+    U32(&'a mut [u32]),
+    U64(&'a mut [u64]),
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn new<W: Word>(words: &'a [W]) -> Self {
+        match W::WIDTH {
+            16 => Self::U16(bytemuck::cast_slice(words)),
+            32 => Self::U32(bytemuck::cast_slice(words)),
+            _ => Self::U64(bytemuck::cast_slice(words)),
+        }
+    }
+}
+
+impl<'a> WordsMut<'a> {
+    pub(super) fn new<W: Word>(words: &'a mut [W]) -> Self {
+        match W::WIDTH {
+            16 => Self::U16(bytemuck::cast_slice_mut(words)),
+            32 => Self::U32(bytemuck::cast_slice_mut(words)),
+            _ => Self::U64(bytemuck::cast_slice_mut(words)),
+        }
+    }
+}
+
+/// Coefficients to lanes: coefficient `j·planes + i` to place `j` of plane `i`.
+#[inline(always)]
+pub(super) fn load_planes<W: Word, T: Lane>(coefficients: &[W], lanes: &mut [T], planes: usize) {
+    if planes == 1 {
+        for (lane, c) in lanes.iter_mut().zip(coefficients) {
+            *lane = T::load(c.to_u64());
+        }
+        return;
+    }
+    let len = lanes.len() / planes;
+    for (i, plane) in lanes.chunks_exact_mut(len).enumerate() {
+        for (lane, c) in plane.iter_mut().zip(coefficients.chunks_exact(planes)) {
+            *lane = T::load(c[i].to_u64());
+        }
+    }
+}
+
+/// The inverse of [`load_planes`].
+#[inline(always)]
+pub(super) fn store_planes<W: Word, T: Lane>(lanes: &[T], coefficients: &mut [W], planes: usize, q: u64) {
+    if planes == 1 {
+        for (c, lane) in coefficients.iter_mut().zip(lanes) {
+            *c = W::from_u64(lane.store(q));
+        }
+        return;
+    }
+    let len = lanes.len() / planes;
+    for (i, plane) in lanes.chunks_exact(len).enumerate() {
+        for (lane, c) in plane.iter().zip(coefficients.chunks_exact_mut(planes)) {
+            c[i] = W::from_u64(lane.store(q));
+        }
+    }
+}
+
 /// Transforms and products modulo one `q`, `len = points · width` lanes a polynomial.
 ///
-/// *Reduced* lanes are in `[0, q)` for unsigned lanes and in `(-q, q)` for `i16`.
+/// *Reduced* lanes are in `[0, q)` for unsigned lanes and in `(-q, q)` for `i16` and `f64`.
 pub(super) trait Kernels<T: Lane>: Send + Sync {
     /// Lanes of a polynomial.
     fn len(&self) -> usize;
 
     /// Lanes of a prepared factor: `len` for width 1, else `2·len`.
     fn prepared_len(&self) -> usize;
+
+    /// The place of each transform-domain lane in the canonical order, where it is not that order itself.
+    fn order(&self) -> Option<&[u32]>;
+
+    /// Sub-polynomials that lie one behind the other: coefficient `j·planes + i` is at place `j` of plane `i`.
+    fn planes(&self) -> usize;
+
+    /// Canonical coefficients to lanes.
+    fn load(&self, coefficients: Words<'_>, lanes: &mut [T]);
+
+    /// Canonical or reduced lanes to canonical coefficients.
+    fn store(&self, lanes: &[T], coefficients: WordsMut<'_>);
 
     /// Forward transform.
     ///

@@ -8,6 +8,8 @@ use super::direct::Direct;
 use super::kernels::Kernels;
 use super::lift::Lift;
 use super::scalar::{self, Arith};
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::vector::{choose, lift::FloatLift};
 use crate::arith::Word;
 use crate::ring::ntt::Ntt;
 use crate::ring::{Method, RingSpec};
@@ -29,6 +31,7 @@ use crate::{Error, Result};
 /// # Ok::<(), karat::Error>(())
 /// ```
 pub struct Plan {
+    level: Level,
     n: usize,
     engine: Engine,
     method: Method,
@@ -39,7 +42,10 @@ enum Engine {
     Word16(Direct<i16>),
     Word32(Direct<u32>),
     Word64(Direct<u64>),
+    Float(Direct<f64>),
     Lift(Lift<u64>),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    FloatLift(FloatLift),
 }
 
 /// Runs one expression on whichever engine there is.
@@ -49,7 +55,10 @@ macro_rules! on {
             Engine::Word16($e) => $call,
             Engine::Word32($e) => $call,
             Engine::Word64($e) => $call,
+            Engine::Float($e) => $call,
             Engine::Lift($e) => $call,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Engine::FloatLift($e) => $call,
         }
     };
 }
@@ -61,7 +70,8 @@ macro_rules! on_direct {
             Engine::Word16($e) => $call,
             Engine::Word32($e) => $call,
             Engine::Word64($e) => $call,
-            Engine::Lift(_) => {}
+            Engine::Float($e) => $call,
+            _ => {}
         }
     };
 }
@@ -70,18 +80,15 @@ impl Plan {
     pub(super) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
         let method = spec.method();
         let engine = match method.shape() {
-            None => Engine::Lift(Lift::new(spec, |ntt| kernels64(level, ntt))?),
-            Some(_) => {
-                let ntt = Ntt::of_ring(spec)?;
-                let q = spec.q();
-                match word_class(&ntt) {
-                    16 => Engine::Word16(Direct::new(kernels16(level, &ntt)?, q)),
-                    32 => Engine::Word32(Direct::new(kernels32(level, &ntt)?, q)),
-                    _ => Engine::Word64(Direct::new(kernels64(level, &ntt)?, q)),
-                }
-            }
+            None => Engine::lift(level, spec)?,
+            Some(_) => Engine::direct(level, &Ntt::of_ring(spec)?)?,
         };
-        Ok(Self { n: spec.n(), engine, method })
+        Ok(Self { level, n: spec.n(), engine, method })
+    }
+
+    /// The level that it runs on.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// Coefficients of a polynomial.
@@ -103,6 +110,8 @@ impl Plan {
     pub fn max_terms(&self) -> u64 {
         match &self.engine {
             Engine::Lift(e) => e.max_terms(),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Engine::FloatLift(e) => e.max_terms(),
             _ => u64::MAX,
         }
     }
@@ -138,47 +147,91 @@ impl Plan {
     }
 
     pub(super) fn check_exportable(&self) -> Result<()> {
-        match (&self.engine, &self.method) {
-            (Engine::Lift(_), Method::Lift { reason, .. }) => {
+        match &self.method {
+            Method::Lift { reason, .. } => {
                 Err(Error::Unsupported { what: "transform over its own modulus", reason: reason.clone() })
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
+    /// Transform-domain values as `N` canonical residues, in the order of
+    /// [`RingMul::export_ntt`](crate::RingMul::export_ntt). Nothing in a lifted ring, which has none.
+    pub fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
         on_direct!(self, e => e.export(ntt, out));
     }
 
-    pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
+    /// The inverse of [`Plan::export`].
+    pub fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
         on_direct!(self, e => e.import(residues, out));
     }
 }
 
-/// Lanes of 16, 32 or 64 bits: the narrowest that holds the lazy ranges.
-fn word_class(ntt: &Ntt) -> u32 {
-    match ntt.modulus().value() {
-        q if scalar::Mont16::supports(q) => 16,
-        q if scalar::Shoup32::supports(q) => 32,
-        _ => 64,
+impl Engine {
+    /// One prime in double precision where vectors and the ring allow it, else primes in 64-bit lanes.
+    fn lift(level: Level, spec: &RingSpec) -> Result<Self> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if let Some(lift) = FloatLift::new(level, spec)? {
+            return Ok(Self::FloatLift(lift));
+        }
+        // The order of coefficients inside is the portable one: vectors only where they keep it.
+        let kernels = |ntt: &Ntt| kernels64(if ntt.shape().width == 1 { level } else { Level::Scalar }, ntt);
+        Ok(Self::Lift(Lift::new(spec, kernels)?))
     }
-}
 
-fn kernels16(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<i16>>> {
-    match level {
-        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?)),
-    }
-}
-
-fn kernels32(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u32>>> {
-    match level {
-        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Shoup32>::new(ntt)?)),
+    /// The kernels of the narrowest word class that holds the modulus: vectors where the level has some for the class
+    /// and the shape, scalar ones else.
+    fn direct(level: Level, ntt: &Ntt) -> Result<Self> {
+        let q = ntt.modulus().value();
+        if scalar::Mont16::supports(q) {
+            let kernels = match choose::lanes16(level, ntt)? {
+                Some(kernels) => kernels,
+                None => Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?),
+            };
+            return Ok(Self::Word16(Direct::new(kernels, q)));
+        }
+        if let Some(kernels) = choose::lanes32(level, ntt)? {
+            return Ok(Self::Word32(Direct::new(kernels, q)));
+        }
+        // Vectors hold 30 bits in lanes of 32, then 50 bits in double precision.
+        if let Some(kernels) = choose::float(level, ntt)? {
+            return Ok(Self::Float(Direct::new(kernels, q)));
+        }
+        if scalar::Shoup32::supports(q) {
+            return Ok(Self::Word32(Direct::new(Box::new(scalar::Transform::<scalar::Shoup32>::new(ntt)?), q)));
+        }
+        Ok(Self::Word64(Direct::new(kernels64(level, ntt)?, q)))
     }
 }
 
 fn kernels64(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u64>>> {
-    match level {
-        Level::Scalar => Ok(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?)),
+    match choose::lanes64(level, ntt)? {
+        Some(kernels) => Ok(kernels),
+        None => Ok(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?)),
+    }
+}
+
+/// Machines without vector kernels.
+#[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+mod choose {
+    use super::{Box, Kernels, Level, Ntt, Result};
+
+    type Choice<T> = Result<Option<Box<dyn Kernels<T>>>>;
+
+    pub(super) fn lanes16(_: Level, _: &Ntt) -> Choice<i16> {
+        Ok(None)
+    }
+
+    pub(super) fn lanes32(_: Level, _: &Ntt) -> Choice<u32> {
+        Ok(None)
+    }
+
+    pub(super) fn float(_: Level, _: &Ntt) -> Choice<f64> {
+        Ok(None)
+    }
+
+    pub(super) fn lanes64(_: Level, _: &Ntt) -> Choice<u64> {
+        Ok(None)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod layers;
 mod mont16;
-mod schedule;
 mod shoup;
 #[cfg(test)]
 mod watched;
@@ -12,9 +11,9 @@ pub(super) use shoup::{Shoup32, Shoup64};
 
 use alloc::vec::Vec;
 
-use self::layers::{forward_layer, inverse_last, inverse_layer};
-use self::schedule::Schedule;
-use super::kernels::{Kernels, Lane};
+use self::layers::{Pair, forward_first, forward_pair, inverse_first, inverse_last_pair, inverse_only, inverse_pair};
+use super::kernels::{Kernels, Lane, Words, WordsMut, load_planes, store_planes};
+use super::schedule::Schedule;
 use crate::Result;
 use crate::ring::ntt::{Layer, Ntt};
 
@@ -51,7 +50,7 @@ pub(super) trait Arith: Copy + Send + Sync + 'static {
     /// `x · factor`, any lane in, reduced out.
     fn mul_reduced(&self, x: Self::T, factor: Self::Tw) -> Self::T;
 
-    /// A forward butterfly `(x + w·y, x - w·y)`; `MODE` is one of [`schedule::Mode`]'s constants, `c` its parameter.
+    /// A forward butterfly `(x + w·y, x - w·y)`; `MODE` is one of [`Mode`](super::schedule::Mode)'s constants, `c` its parameter.
     fn forward_butterfly<const MODE: u8>(&self, x: Self::T, y: Self::T, w: Self::Tw, c: Self::T) -> (Self::T, Self::T);
 
     /// An inverse butterfly before its multiplication: `(x + y, x - y)`, the first reduced as `MODE` says.
@@ -82,6 +81,7 @@ pub(super) trait Arith: Copy + Send + Sync + 'static {
 /// Tables of one transform in the factors of a word class.
 pub(super) struct Transform<A: Arith> {
     arith: A,
+    q: u64,
     len: usize,
     width: usize,
     layers: Vec<Layer>,
@@ -124,6 +124,7 @@ impl<A: Arith> Transform<A> {
         let (forward, inverse) = arith.schedules(shape.layers());
         Ok(Self {
             arith,
+            q: m.value(),
             len: shape.len(),
             width: shape.width,
             layers: ntt.layers().collect(),
@@ -137,6 +138,26 @@ impl<A: Arith> Transform<A> {
             scale: scale(n_inv),
             mont_scale: scale(m.mul(n_inv, mont_one)),
         })
+    }
+
+    /// The factors of layers `outer` and `outer + 1` for the nodes in `a`, from node `first` of the outer one.
+    fn pair<'a>(&self, table: &'a [A::Tw], lanes: usize, outer: usize, first: usize) -> Pair<'a, A::Tw> {
+        let nodes = lanes / (self.len >> outer);
+        let start = self.layers[outer].nodes + first;
+        Pair { outer: &table[start..start + nodes], inner: &table[2 * start..2 * (start + nodes)] }
+    }
+
+    fn forward_pair(&self, a: &mut [A::T], outer: usize, first: usize, last: bool) {
+        let factors = self.pair(&self.zetas, a.len(), outer, first);
+        let modes = [self.forward.modes[outer], self.forward.modes[outer + 1]];
+        forward_pair(&self.arith, a, self.layers[outer + 1].half, factors, modes, last);
+    }
+
+    fn inverse_pair(&self, a: &mut [A::T], outer: usize, first: usize) {
+        let factors = self.pair(&self.inverse_zetas, a.len(), outer, first);
+        let step = self.layers.len() - 2 - outer;
+        let modes = [self.inverse.modes[step], self.inverse.modes[step + 1]];
+        inverse_pair(&self.arith, a, self.layers[outer + 1].half, factors, modes);
     }
 
     /// Writes `[b, b·slot]` for each slot, times `one`.
@@ -161,35 +182,80 @@ impl<A: Arith> Transform<A> {
         }
     }
 
-    /// One coefficient of a sum of products at one slot: `a` and `prepared` start at the slot in the first column.
+    /// A sum of products at one slot: `a` and `prepared` start at the slot in the first column.
     #[inline(always)]
-    fn dot_coefficient(&self, columns: usize, k: usize, a: &[A::T], prepared: &[A::T]) -> A::T {
-        let (width, prepared_len) = (self.width, self.prepared_len());
-        let mut total = None;
-        let mut acc = A::Acc::default();
+    fn dot_slot(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        match self.width {
+            1 => self.dot_narrow::<1>(columns, a, prepared, out),
+            2 => self.dot_narrow::<2>(columns, a, prepared, out),
+            3 => self.dot_narrow::<3>(columns, a, prepared, out),
+            4 => self.dot_narrow::<4>(columns, a, prepared, out),
+            5 => self.dot_narrow::<5>(columns, a, prepared, out),
+            6 => self.dot_narrow::<6>(columns, a, prepared, out),
+            7 => self.dot_narrow::<7>(columns, a, prepared, out),
+            8 => self.dot_narrow::<8>(columns, a, prepared, out),
+            _ => self.dot_wide(columns, a, prepared, out),
+        }
+    }
+
+    /// All coefficients of a slot at once, unrolled.
+    #[inline(always)]
+    fn dot_narrow<const WIDTH: usize>(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        if WIDTH > self.arith.mac_limit() {
+            return self.dot_wide(columns, a, prepared, out);
+        }
+        let prepared_len = self.prepared_len();
+        let mut total = [A::T::default(); WIDTH];
+        let mut acc = [A::Acc::default(); WIDTH];
         let mut room = self.arith.mac_limit();
-        let mut flush = |acc: &mut A::Acc| {
-            let part = self.arith.redc(*acc);
-            total = Some(total.map_or(part, |t| self.arith.add(t, part)));
-            *acc = A::Acc::default();
-        };
         for column in 0..columns {
-            let a = &a[column * self.len..][..width];
-            let p = &prepared[column * prepared_len..];
-            for (i, x) in a.iter().enumerate() {
-                if room == 0 {
-                    flush(&mut acc);
-                    room = self.arith.mac_limit();
+            if room < WIDTH {
+                for (total, acc) in total.iter_mut().zip(&mut acc) {
+                    *total = self.arith.add(*total, self.arith.redc(*acc));
+                    *acc = A::Acc::default();
                 }
-                room -= 1;
-                // b[k - i], or slot·b[k + width - i] behind it.
-                let y = if i <= k { p[k - i] } else { p[2 * width + k - i] };
-                acc = self.arith.mac(acc, *x, y);
+                room = self.arith.mac_limit();
+            }
+            room -= WIDTH;
+            let a = &a[column * self.len..][..WIDTH];
+            let p = &prepared[column * prepared_len..][..if WIDTH == 1 { 1 } else { 2 * WIDTH }];
+            for (i, x) in a.iter().enumerate() {
+                for (k, acc) in acc.iter_mut().enumerate() {
+                    *acc = self.arith.mac(*acc, *x, p[if i <= k { k - i } else { 2 * WIDTH + k - i }]);
+                }
             }
         }
-        flush(&mut acc);
-        total.unwrap_or_default()
+        for ((out, total), acc) in out[..WIDTH].iter_mut().zip(total).zip(acc) {
+            *out = self.arith.add(total, self.arith.redc(acc));
+        }
     }
+
+    /// One coefficient after the other, for any width: `b[k - i]` up to `i = k`, `slot·b[k + width - i]` behind it.
+    fn dot_wide(&self, columns: usize, a: &[A::T], prepared: &[A::T], out: &mut [A::T]) {
+        let (m, width, limit) = (&self.arith, self.width, self.arith.mac_limit());
+        for (k, out) in out[..width].iter_mut().enumerate() {
+            let mut total = A::T::default();
+            let mut add = |a: &[A::T], reversed: &[A::T]| {
+                for (a, b) in a.chunks(limit).zip(reversed.rchunks(limit)) {
+                    let products = a.iter().zip(b.iter().rev());
+                    let acc = products.fold(A::Acc::default(), |acc, (x, y)| m.mac(acc, *x, *y));
+                    total = m.add(total, m.redc(acc));
+                }
+            };
+            for column in 0..columns {
+                let (low, high) = a[column * self.len..][..width].split_at(k + 1);
+                let p = &prepared[column * self.prepared_len()..];
+                add(low, &p[..k + 1]);
+                add(high, if width == 1 { &[] } else { &p[width + k + 1..2 * width] });
+            }
+            *out = total;
+        }
+    }
+}
+
+/// Lanes that stay in a first-level cache of 32 KiB while layers pass over them.
+const fn cached_lanes<T>() -> usize {
+    (1 << 14) / size_of::<T>()
 }
 
 /// `zeta^-1` for every node, in one pass: conjugate roots lie at mirrored places, up to sign.
@@ -209,18 +275,50 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
         self.len
     }
 
+    fn order(&self) -> Option<&[u32]> {
+        None
+    }
+
+    fn planes(&self) -> usize {
+        1
+    }
+
+    fn load(&self, coefficients: Words<'_>, lanes: &mut [A::T]) {
+        match coefficients {
+            Words::U16(c) => load_planes(c, lanes, 1),
+            Words::U32(c) => load_planes(c, lanes, 1),
+            Words::U64(c) => load_planes(c, lanes, 1),
+        }
+    }
+
+    fn store(&self, lanes: &[A::T], coefficients: WordsMut<'_>) {
+        match coefficients {
+            WordsMut::U16(c) => store_planes(lanes, c, 1, self.q),
+            WordsMut::U32(c) => store_planes(lanes, c, 1, self.q),
+            WordsMut::U64(c) => store_planes(lanes, c, 1, self.q),
+        }
+    }
+
     fn prepared_len(&self) -> usize {
         if self.width == 1 { self.len } else { 2 * self.len }
     }
 
     fn forward(&self, a: &mut [A::T]) {
         let a = &mut a[..self.len];
-        for (layer, mode) in self.layers.iter().zip(&self.forward.modes) {
-            forward_layer(&self.arith, a, layer.half, &self.zetas[layer.nodes..2 * layer.nodes], *mode);
+        let (layers, end) = (self.layers.len(), self.forward.reduce_at_end);
+        // An odd number of layers starts with a single one.
+        let mut done = layers % 2;
+        if done == 1 {
+            forward_first(&self.arith, a, self.zetas[1], self.forward.modes[0], end && layers == 1);
         }
-        if self.forward.reduce_at_end {
-            for x in a {
-                *x = self.arith.reduce(*x);
+        // Whole layers while a node is larger than the cache, then node after node.
+        while done < layers && self.len >> done > cached_lanes::<A::T>() {
+            self.forward_pair(a, done, 0, end && done + 2 == layers);
+            done += 2;
+        }
+        for (node, a) in a.chunks_exact_mut(self.len >> done).enumerate() {
+            for layer in (done..layers).step_by(2) {
+                self.forward_pair(a, layer, node << (layer - done), end && layer + 2 == layers);
             }
         }
     }
@@ -228,16 +326,37 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
     fn inverse(&self, a: &mut [A::T], mont: bool) {
         let a = &mut a[..self.len];
         let scale = if mont { self.mont_scale } else { self.scale };
-        if self.layers.is_empty() {
-            for x in a {
-                *x = self.arith.mul_canonical(*x, scale.sum);
+        let factors = (scale.sum, scale.difference);
+        let layers = self.layers.len();
+        match layers {
+            0 => a.iter_mut().for_each(|x| *x = self.arith.mul_canonical(*x, scale.sum)),
+            1 => inverse_only(&self.arith, a, factors, self.inverse.last),
+            _ => {
+                // All but the last pair of layers; an odd number of them starts with a single one.
+                let inner = layers - layers % 2;
+                // Node after node while a node fits the cache, then whole layers.
+                let mut top = 2;
+                while top < inner && self.len >> top > cached_lanes::<A::T>() {
+                    top += 2;
+                }
+                for (node, a) in a.chunks_exact_mut(self.len >> top).enumerate() {
+                    if inner < layers {
+                        let layer = self.layers[inner];
+                        let nodes = layer.nodes >> top;
+                        let factors = &self.inverse_zetas[layer.nodes + node * nodes..][..nodes];
+                        inverse_first(&self.arith, a, layer.half, factors, self.inverse.modes[0]);
+                    }
+                    for outer in (top..inner).step_by(2).rev() {
+                        self.inverse_pair(a, outer, node << (outer - top));
+                    }
+                }
+                for outer in (2..top).step_by(2).rev() {
+                    self.inverse_pair(a, outer, 0);
+                }
+                let modes = [self.inverse.modes[layers - 2], self.inverse.last];
+                inverse_last_pair(&self.arith, a, &self.inverse_zetas[2..4], factors, modes);
             }
-            return;
         }
-        for (layer, mode) in self.layers[1..].iter().rev().zip(&self.inverse.modes) {
-            inverse_layer(&self.arith, a, layer.half, &self.inverse_zetas[layer.nodes..2 * layer.nodes], *mode);
-        }
-        inverse_last(&self.arith, a, scale.sum, scale.difference, self.inverse.last);
     }
 
     fn product(&self, a: &mut [A::T], b: &[A::T], scratch: &mut [A::T]) {
@@ -263,9 +382,7 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
                 let slots = a.chunks_exact_mut(width).zip(prepared.chunks_exact(2 * width));
                 for (a, p) in slots {
                     copy[..width].copy_from_slice(a);
-                    for (k, c) in a.iter_mut().enumerate() {
-                        *c = self.dot_coefficient(1, k, &copy[..width], p);
-                    }
+                    self.dot_slot(1, &copy[..width], p, a);
                 }
             }
         }
@@ -287,10 +404,7 @@ impl<A: Arith> Kernels<A::T> for Transform<A> {
         let width = self.width;
         let prepared_width = self.prepared_len() / (self.len / width);
         for (slot, c) in out.chunks_exact_mut(width).enumerate() {
-            let (a, p) = (&a[slot * width..], &prepared[slot * prepared_width..]);
-            for (k, c) in c.iter_mut().enumerate() {
-                *c = self.dot_coefficient(columns, k, a, p);
-            }
+            self.dot_slot(columns, &a[slot * width..], &prepared[slot * prepared_width..], c);
         }
     }
 }

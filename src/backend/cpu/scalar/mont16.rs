@@ -1,8 +1,8 @@
 //! Signed lanes of 16 bits: Montgomery's multiplication, for the moduli of ML-KEM, Falcon and NewHope.
 
 use super::Arith;
-use super::schedule::{Mode, Schedule, signed16};
 use crate::arith::Modulus;
+use crate::backend::cpu::schedule::{Mode, Schedule, signed};
 use crate::{Error, Result};
 
 /// Odd moduli from 2^7 to 2^14.
@@ -11,9 +11,8 @@ pub(in crate::backend::cpu) struct Mont16 {
     q: i16,
     /// `q^-1 mod 2^16`.
     q_inv: i16,
-    /// `round(2^(16 + shift) / q)`, below 2^15.
-    barrett: i16,
-    shift: u32,
+    /// The factor 1: multiplying with it reduces.
+    one: Factor,
     mac_limit: usize,
 }
 
@@ -36,12 +35,6 @@ impl Mont16 {
     fn product_bound(q: i32, m: i32) -> i32 {
         ((m as i64 * (q as i64 / 2) + (q as i64) * (1 << 15)) >> 16) as i32 + 1
     }
-
-    /// Largest size of a Barrett-reduced lane: `x/q` is estimated within `1.25/2^shift` before it is rounded.
-    fn reduced_bound(&self) -> i32 {
-        let q = self.q as i32;
-        q / 2 + (5 * q) / (4 << self.shift) + 1
-    }
 }
 
 impl Arith for Mont16 {
@@ -60,16 +53,17 @@ impl Arith for Mont16 {
             return Err(Error::InvalidModulus { q, reason: "16-bit lanes need an odd modulus in [2^7, 2^14)" });
         }
         let m = Modulus::<u16>::new(q as u16)?;
-        let shift = m.bits() - 2;
-        let barrett = ((1u64 << (16 + shift)) + q / 2) / q;
         // Reduced lanes are below q in size, and not all factors are smaller: sums stay below 2^15·q.
         let mac_limit = ((q << 15) - 1) / ((q - 1) * (q - 1));
-        Ok(Self { q: q as i16, q_inv: m.q_inv() as i16, barrett: barrett as i16, shift, mac_limit: mac_limit as usize })
+        let unscaled =
+            Self { q: q as i16, q_inv: m.q_inv() as i16, one: Factor::default(), mac_limit: mac_limit as usize };
+        Ok(Self { one: unscaled.factor(1), ..unscaled })
     }
 
     fn schedules(&self, layers: u32) -> (Schedule, Schedule) {
         let q = self.q as i32;
-        signed16(q, self.reduced_bound(), |m| Self::product_bound(q, m), layers)
+        let product = |m: i64| Self::product_bound(q, m as i32) as i64;
+        signed(q as i64, i16::MAX as i64, product(i16::MAX as i64 + 1), product, layers)
     }
 
     fn factor(&self, value: u64) -> Factor {
@@ -122,8 +116,8 @@ impl Arith for Mont16 {
 
     #[inline(always)]
     fn reduce(&self, x: i16) -> i16 {
-        let estimate = (mul_high(x, self.barrett).wrapping_add(1 << (self.shift - 1))) >> self.shift;
-        x.wrapping_sub(estimate.wrapping_mul(self.q))
+        // Cheaper in vectors than a Barrett quotient, whose shift would depend on the modulus.
+        self.mul(x, self.one)
     }
 
     #[inline(always)]
@@ -155,13 +149,13 @@ mod tests {
     const MODULI: [u64; 8] = [129, 257, 3329, 3457, 7681, 8191, 12289, 16381];
 
     #[test]
-    fn barrett_of_every_lane() {
+    fn reduction_of_every_lane() {
         for q in MODULI {
             let m = Mont16::new(q).unwrap();
             for x in i16::MIN..=i16::MAX {
-                let r = m.reduce(x);
-                assert_eq!((r as i64 - x as i64).rem_euclid(q as i64), 0);
-                assert!((r as i32).abs() <= m.reduced_bound() && (r as i64) < q as i64, "q = {q}, x = {x}: {r}");
+                let r = m.reduce(x) as i64;
+                assert_eq!((r - x as i64).rem_euclid(q as i64), 0);
+                assert!(r.abs() < q as i64, "q = {q}, x = {x}: {r}");
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Unsigned lanes of 32 and 64 bits: Shoup's multiplication by constants, Montgomery reduction of sums of products.
 
 use super::Arith;
-use super::schedule::{Mode, Schedule, unsigned};
 use crate::Result;
 use crate::arith::{Modulus, Shoup};
+use crate::backend::cpu::schedule::{Mode, Schedule, unsigned};
 
 macro_rules! shoup_arith {
     ($(#[$doc:meta])* $Name:ident, $T:ty, $D:ty, $max:expr) => {
@@ -34,7 +34,7 @@ macro_rules! shoup_arith {
 
             fn schedules(&self, layers: u32) -> (Schedule, Schedule) {
                 let limit = ((1 as $D) << <$T>::BITS) / self.m.value() as $D;
-                unsigned(limit.min(1 << 30) as u64, layers)
+                unsigned(limit.min(1 << 30) as u64, 2, layers)
             }
 
             fn factor(&self, value: u64) -> Shoup<$T> {

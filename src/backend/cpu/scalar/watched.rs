@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
-use super::schedule::{Mode, Schedule};
+use super::super::schedule::{Mode, Schedule};
 use super::{Arith, Kernels, Lane, Mont16, Shoup32, Shoup64, Transform};
 use crate::Result;
 use crate::arith::{Direction, Modulus, is_prime_vartime, ntt_primes};
@@ -37,12 +37,12 @@ impl Wide for Mont16 {
     }
 
     fn claims(q: i128, forward: &Schedule) -> Vec<i128> {
-        // A product with a centred constant is at most (|x|·q/2 + 2^15·q) / 2^16 in size; Barrett leaves q/2
-        // and what its estimate is off, together below 9q/16.
+        // A product with a centred constant is at most (|x|·q/2 + 2^15·q) / 2^16 in size, and so is a reduced lane:
+        // the product of any lane and 1.
         let product = |bound: i128| ((bound * (q / 2) + (q << 15)) >> 16) + 2;
         let mut bound = q;
         let grow = |mode: &Mode| {
-            bound = if mode.kind == Mode::FREE { bound } else { 9 * q / 16 } + product(bound);
+            bound = if mode.kind == Mode::FREE { bound } else { product(1 << 15) } + product(bound);
             bound
         };
         forward.modes.iter().map(grow).collect()

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 /// How a layer's butterflies keep their range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::backend::cpu) struct Mode {
+pub(super) struct Mode {
     /// [`Mode::FREE`], [`Mode::REDUCE`] or [`Mode::STRICT`].
     pub kind: u8,
     /// Unsigned lanes, inverse: differences get this multiple of `q` added. Forward: the multiple that
@@ -19,11 +19,14 @@ impl Mode {
     pub const REDUCE: u8 = 1;
     /// Everything is reduced to `[0, q)`: moduli of 31 bits in 32-bit lanes.
     pub const STRICT: u8 = 2;
+    /// No layer.
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
+    pub const NONE: Self = Self { kind: Self::FREE, multiple: 0 };
 }
 
 /// The modes of all layers of one direction, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::backend::cpu) struct Schedule {
+pub(super) struct Schedule {
     /// One for each layer; for the inverse all but the last.
     pub modes: Vec<Mode>,
     /// The inverse's last layer, whose results are canonical.
@@ -34,29 +37,29 @@ pub(in crate::backend::cpu) struct Schedule {
 
 /// Schedules of unsigned lanes with Shoup's multiplication; ranges in units of `q`, below `limit = 2^w / q`.
 ///
-/// A product is below 2 whatever goes in. Forward: bounds start at 1 and grow by 2 a layer; where the next would pass
+/// A product is below `product` (2 or 4) whatever goes in. Forward: bounds start at 1 and grow by that a layer; where the next would pass
 /// the limit, the operand that is not multiplied is first brought below half. Inverse: sums double; a difference
 /// needs the whole bound added, so a bound never passes half the limit.
-pub(in crate::backend::cpu) fn unsigned(limit: u64, layers: u32) -> (Schedule, Schedule) {
+pub(super) fn unsigned(limit: u64, product: u32, layers: u32) -> (Schedule, Schedule) {
     let strict = Mode { kind: Mode::STRICT, multiple: 1 };
-    if limit < 4 {
+    if limit < 2 * product as u64 {
         let all = |count: u32| (0..count).map(|_| strict).collect();
         return (
             Schedule { modes: all(layers), last: strict, reduce_at_end: false },
             Schedule { modes: all(layers.saturating_sub(1)), last: strict, reduce_at_end: false },
         );
     }
-    // Even: what is subtracted once, half a bound rounded up, is then at most half a word, where the sign decides.
+    // Even, so that half the limit, the most that a conditional subtraction may take away, fits in w - 1 bits.
     let limit = limit.min(1 << 16) as u32 & !1;
     let mut bound = 1u32;
     let mut forward = Vec::new();
     for _ in 0..layers {
         let half = bound.div_ceil(2);
-        forward.push(if bound + 2 <= limit {
-            bound += 2;
+        forward.push(if bound + product <= limit {
+            bound += product;
             Mode { kind: Mode::FREE, multiple: 0 }
         } else {
-            bound = half + 2;
+            bound = half + product;
             Mode { kind: Mode::REDUCE, multiple: half }
         });
     }
@@ -66,10 +69,10 @@ pub(in crate::backend::cpu) fn unsigned(limit: u64, layers: u32) -> (Schedule, S
     for _ in 1..layers {
         let multiple = bound;
         inverse.push(if 4 * bound <= limit {
-            bound *= 2;
+            bound = (2 * bound).max(product);
             Mode { kind: Mode::FREE, multiple }
         } else {
-            bound = bound.max(2);
+            bound = bound.max(product);
             Mode { kind: Mode::REDUCE, multiple }
         });
     }
@@ -80,15 +83,15 @@ pub(in crate::backend::cpu) fn unsigned(limit: u64, layers: u32) -> (Schedule, S
     )
 }
 
-/// Schedules of 16-bit signed lanes: `product(m)` bounds a product of a lane of size at most `m` and a constant,
-/// `reduced` the result of a Barrett reduction; all lanes stay within `i16`.
-pub(in crate::backend::cpu) fn signed16(
-    q: i32,
-    reduced: i32,
-    product: impl Fn(i32) -> i32,
+/// Schedules of signed lanes: `product(m)` bounds a product of a lane of size at most `m` and a constant, `reduced` the
+/// result of a reduction of a lane; all lanes stay within `most`.
+pub(super) fn signed(
+    q: i64,
+    most: i64,
+    reduced: i64,
+    product: impl Fn(i64) -> i64,
     layers: u32,
 ) -> (Schedule, Schedule) {
-    let most = i16::MAX as i32;
     let mode = |kind| Mode { kind, multiple: 0 };
     let mut bound = q - 1;
     let mut forward = Vec::new();
@@ -129,21 +132,25 @@ mod tests {
     /// is at most half a word: there the sign decides.
     #[test]
     fn unsigned_bounds_stay_below_the_limit() {
-        for limit in (4..70).chain([512, 1 << 16, 1 << 30]) {
-            let (forward, inverse) = unsigned(limit, 17);
-            let mut bound = 1u64;
+        let limits = (4..70).chain([512, 1 << 16, 1 << 30]);
+        for (limit, product) in limits.flat_map(|limit| [(limit, 2), (limit, 4)]) {
+            if limit < 2 * product {
+                continue;
+            }
+            let (forward, inverse) = unsigned(limit, product as u32, 17);
+            let mut bound = 1u32;
             for mode in &forward.modes {
                 if mode.kind == Mode::REDUCE {
-                    assert!(bound <= 2 * mode.multiple as u64 && 2 * mode.multiple as u64 <= limit, "limit {limit}");
-                    bound = mode.multiple as u64;
+                    assert!(bound <= 2 * mode.multiple && 2 * mode.multiple as u64 <= limit, "limit {limit}");
+                    bound = mode.multiple;
                 }
-                bound += 2;
-                assert!(bound <= limit, "limit {limit}");
+                bound += product as u32;
+                assert!(bound as u64 <= limit, "limit {limit}");
             }
             let mut bound = 1u64;
             for mode in inverse.modes.iter().chain([&inverse.last]) {
                 assert!(mode.multiple as u64 >= bound && 2 * bound <= limit, "limit {limit}");
-                bound = if mode.kind == Mode::REDUCE { bound.max(2) } else { (2 * bound).max(2) };
+                bound = if mode.kind == Mode::REDUCE { bound.max(product) } else { (2 * bound).max(product) };
             }
         }
     }

@@ -1,0 +1,230 @@
+//! What is compared.
+
+use std::hint::black_box;
+
+use karat::arith::{Direction, ntt_primes};
+use karat::backend::cpu::{Level, Plan};
+use karat::ring::presets::{MlDsa, MlKem};
+use karat::{Cpu, RingMul, RingSpec, UserRing};
+
+use crate::Bench;
+use crate::peers::{self, Dsa, Kem, Poly};
+
+/// A stream of residues that is the same in every run.
+fn residues(len: usize, q: u64, seed: u64) -> Vec<u64> {
+    let mut state = seed;
+    (0..len)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state as u128 * q as u128) >> 64) as u64
+        })
+        .collect()
+}
+
+fn levels() -> Vec<Cpu> {
+    Level::ALL.into_iter().filter_map(|level| Cpu::with_level(level).ok()).map(Cpu::single_threaded).collect()
+}
+
+pub fn all(bench: &mut Bench) {
+    for cpu in levels() {
+        ml_kem(bench, cpu);
+        ml_dsa(bench, cpu);
+        for ring in ["falcon-512", "falcon-1024", "saber", "ntru-hps2048677", "sntrup761"] {
+            against_scalar(bench, cpu, ring);
+        }
+        for log in [10, 13, 16] {
+            prime32(bench, cpu, 1 << log);
+            prime64(bench, cpu, 1 << log, 50);
+            prime64(bench, cpu, 1 << log, 60);
+        }
+    }
+}
+
+fn ml_kem(bench: &mut Bench, cpu: Cpu) {
+    let level = cpu.level().name();
+    let plan = cpu.plan(&MlKem).unwrap();
+    let (a, b) = (residues(256, 3329, 1), residues(256, 3329, 2));
+    let words = |x: &[u64]| x.iter().map(|x| *x as u16).collect::<Vec<_>>();
+    let kem = |x: &[u64]| -> Kem { Poly(core::array::from_fn(|i| x[i] as i16)) };
+    let (aw, bw, mut c) = (words(&a), words(&b), vec![0u16; 256]);
+    if bench.wants("ml-kem product") {
+        let (mut ka, mut kb, mut kc) = (kem(&a), kem(&b), kem(&a));
+        peers::kem_product(&mut ka, &mut kb, &mut kc);
+        plan.multiply(&aw, &bw, &mut c);
+        // The C code leaves the factor 2^-16 of base multiplication and 2^16 of the inverse: none.
+        assert!(kc.0.iter().zip(&c).all(|(x, y)| (*x as i64).rem_euclid(3329) == *y as i64));
+        bench.row(
+            "ml-kem product",
+            level,
+            "pqcrypto C",
+            || plan.multiply(black_box(&aw), black_box(&bw), black_box(&mut c)),
+            || peers::kem_product(black_box(&mut ka), black_box(&mut kb), black_box(&mut kc)),
+        );
+    }
+    let mut ntt = vec![0u64; plan.ntt_words()];
+    if bench.wants("ml-kem forward") {
+        let mut ka = kem(&a);
+        bench.row(
+            "ml-kem forward",
+            level,
+            "pqcrypto C",
+            || plan.forward(black_box(&aw), black_box(&mut ntt)),
+            || peers::kem_ntt(black_box(&mut ka)),
+        );
+    }
+    if bench.wants("ml-kem inverse") {
+        let mut ka = kem(&a);
+        plan.forward(&aw, &mut ntt);
+        bench.row(
+            "ml-kem inverse",
+            level,
+            "pqcrypto C",
+            || plan.inverse(black_box(&ntt), black_box(&mut c)),
+            || peers::kem_inverse(black_box(&mut ka)),
+        );
+    }
+    if bench.wants("ml-kem k=3 products") {
+        let (ka, mut kc) = ([kem(&a), kem(&b), kem(&a)], kem(&a));
+        let kb = ka;
+        let mut matrix = vec![0u64; 3 * plan.ntt_words()];
+        let mut prepared = vec![0u64; 3 * plan.prepared_words()];
+        let ntt_words = plan.ntt_words();
+        let mut vector = matrix.clone();
+        for (i, x) in [&aw, &bw, &aw].into_iter().enumerate() {
+            plan.forward(x, &mut matrix[i * ntt_words..][..ntt_words]);
+            plan.forward(x, &mut vector[i * ntt_words..][..ntt_words]);
+        }
+        let _ = &mut prepared;
+        bench.row(
+            "ml-kem k=3 products",
+            level,
+            "pqcrypto C",
+            || plan.mat_vec(3, black_box(&matrix), black_box(&vector), black_box(&mut ntt)),
+            || peers::kem_dot(black_box(&ka), black_box(&kb), black_box(&mut kc)),
+        );
+    }
+}
+
+fn ml_dsa(bench: &mut Bench, cpu: Cpu) {
+    if !bench.wants("ml-dsa product") {
+        return;
+    }
+    let q = 8380417;
+    let plan = cpu.plan(&MlDsa).unwrap();
+    let (a, b) = (residues(256, q, 1), residues(256, q, 2));
+    let words = |x: &[u64]| x.iter().map(|x| *x as u32).collect::<Vec<_>>();
+    let dsa = |x: &[u64]| -> Dsa { Poly(core::array::from_fn(|i| x[i] as i32)) };
+    let (aw, bw, mut c) = (words(&a), words(&b), vec![0u32; 256]);
+    let (mut da, mut db, mut dc) = (dsa(&a), dsa(&b), dsa(&a));
+    peers::dsa_product(&mut da, &mut db, &mut dc);
+    plan.multiply(&aw, &bw, &mut c);
+    assert!(dc.0.iter().zip(&c).all(|(x, y)| (*x as i64).rem_euclid(q as i64) == *y as i64));
+    bench.row(
+        "ml-dsa product",
+        cpu.level().name(),
+        "pqcrypto C",
+        || plan.multiply(black_box(&aw), black_box(&bw), black_box(&mut c)),
+        || peers::dsa_product(black_box(&mut da), black_box(&mut db), black_box(&mut dc)),
+    );
+}
+
+/// Products in rings that no peer multiplies in, beside the scalar level.
+fn against_scalar(bench: &mut Bench, cpu: Cpu, name: &str) {
+    let row = format!("{name} product");
+    if !bench.wants(&row) || cpu.level() == Level::Scalar {
+        return;
+    }
+    let spec: RingSpec = name.parse().unwrap();
+    let (n, q) = (spec.n(), spec.q());
+    let ring = UserRing::<u16>::new(spec).unwrap();
+    let (own, scalar) = (cpu.plan(&ring).unwrap(), Cpu::scalar().plan(&ring).unwrap());
+    let words = |seed| residues(n, q, seed).iter().map(|x| *x as u16).collect::<Vec<_>>();
+    let (a, b, mut c, mut d) = (words(1), words(2), vec![0u16; n], vec![0u16; n]);
+    own.multiply(&a, &b, &mut c);
+    scalar.multiply(&a, &b, &mut d);
+    assert_eq!(c, d);
+    bench.row(
+        &row,
+        cpu.level().name(),
+        "karat scalar",
+        || own.multiply(black_box(&a), black_box(&b), black_box(&mut c)),
+        || scalar.multiply(black_box(&a), black_box(&b), black_box(&mut d)),
+    );
+}
+
+fn ring<W: karat::arith::Word>(n: usize, bits: u32) -> (UserRing<W>, u64) {
+    let q = ntt_primes(bits, 2 * n as u64, 1, Direction::Descending).unwrap()[0];
+    (UserRing::new(RingSpec::negacyclic(n, q).unwrap()).unwrap(), q)
+}
+
+/// `log2 N` for a name.
+fn name(op: &str, bits: u32, n: usize) -> String {
+    format!("{op} {bits}-bit 2^{}", n.ilog2())
+}
+
+fn forward_of<W: karat::arith::Word>(plan: &Plan, a: &[W], ntt: &mut [u64]) {
+    plan.forward(black_box(a), black_box(ntt));
+}
+
+macro_rules! prime {
+    ($f:ident, $W:ty, $module:ident, ($($bits:ident)?)) => {
+        fn $f(bench: &mut Bench, cpu: Cpu, n: usize $(, $bits: u32)?) {
+            #[allow(unused_variables)]
+            let bits = 30;
+            $(let bits = $bits;)?
+            let level = cpu.level().name();
+            let (ring, q) = ring::<$W>(n, bits);
+            let plan = cpu.plan(&ring).unwrap();
+            let peer = tfhe_ntt::$module::Plan::try_new(n, q as $W).unwrap();
+            let words = |seed| residues(n, q, seed).iter().map(|x| *x as $W).collect::<Vec<_>>();
+            let (a, b, mut c) = (words(1), words(2), vec![0 as $W; n]);
+            let mut ntt = vec![0u64; plan.ntt_words()];
+            let row = name("forward", bits, n);
+            if bench.wants(&row) {
+                let mut pa = a.clone();
+                bench.row(
+                    &row,
+                    level,
+                    "tfhe-ntt",
+                    || forward_of(&plan, &a, &mut ntt),
+                    || peer.fwd(black_box(&mut pa)),
+                );
+            }
+            let row = name("inverse", bits, n);
+            if bench.wants(&row) {
+                let mut pa = a.clone();
+                plan.forward(&a, &mut ntt);
+                bench.row(
+                    &row,
+                    level,
+                    "tfhe-ntt",
+                    || plan.inverse(black_box(&ntt), black_box(&mut c)),
+                    || peer.inv(black_box(&mut pa)),
+                );
+            }
+            let row = name("product", bits, n);
+            if bench.wants(&row) {
+                let (mut pa, mut pb) = (a.clone(), b.clone());
+                let product = |pa: &mut Vec<$W>, pb: &mut Vec<$W>| {
+                    peer.fwd(pa);
+                    peer.fwd(pb);
+                    peer.mul_assign_normalize(pa, pb);
+                    peer.inv(pa);
+                };
+                product(&mut pa, &mut pb);
+                plan.multiply(&a, &b, &mut c);
+                assert_eq!(pa, c);
+                bench.row(
+                    &row,
+                    level,
+                    "tfhe-ntt",
+                    || plan.multiply(black_box(&a), black_box(&b), black_box(&mut c)),
+                    || product(black_box(&mut pa), black_box(&mut pb)),
+                );
+            }
+        }
+    };
+}
+
+prime!(prime32, u32, prime32, ());
+prime!(prime64, u64, prime64, (bits));

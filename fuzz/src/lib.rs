@@ -1,0 +1,28 @@
+//! What the fuzz targets share: rings, operands and comparisons made from a fuzzer's bytes, and one module per target.
+//!
+//! A target is a function of bytes that panics where karat is wrong, so that libFuzzer, `cargo test` and a debugger
+//! run the same code. Inputs are structured: bytes choose a ring and operands through [`arbitrary`], and almost every
+//! input does real work.
+
+pub mod compare;
+pub mod description;
+pub mod kntt_steps;
+pub mod ntt_roundtrip;
+pub mod operands;
+pub mod reduce;
+pub mod ring_diff;
+pub mod rings;
+pub mod rsp;
+
+/// A target: a name, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target, by the name that `cargo fuzz run` knows.
+pub const TARGETS: [Target; 6] = [
+    ("description", description::run),
+    ("kntt_steps", kntt_steps::run),
+    ("ntt_roundtrip", ntt_roundtrip::run),
+    ("reduce", reduce::run),
+    ("ring_diff", ring_diff::run),
+    ("rsp", rsp::run),
+];

@@ -1,0 +1,173 @@
+//! AVX2 and FMA: 16 registers of 256 bits.
+
+use core::arch::x86_64::*;
+
+use super::Level;
+use super::lanes::{Lanes16, Lanes32, LanesF64};
+
+/// Proof that this CPU has AVX2 and FMA.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    /// The proof, where this CPU has the features.
+    pub(super) fn detect() -> Option<Self> {
+        Level::Avx2.missing().is_empty().then_some(Self(()))
+    }
+}
+
+/// Methods that are one expression of intrinsics each.
+macro_rules! methods {
+    ($V:ty; $($(#[$doc:meta])* fn $name:ident($($x:ident: $X:ty),*) $body:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        fn $name(self $(, $x: $X)*) -> $V {
+            // SAFETY: the token proves the CPU's features; no pointer is involved.
+            unsafe { $body }
+        }
+    )*};
+}
+
+/// Loads and stores through arrays of one vector's size.
+macro_rules! memory {
+    ($V:ty, $T:ty, $L:literal, $load:ident, $store:ident) => {
+        #[inline(always)]
+        fn load(self, a: &[$T; $L]) -> $V {
+            // SAFETY: the token proves the CPU's features; the array has the vector's size; no alignment is needed.
+            unsafe { $load(a.as_ptr().cast()) }
+        }
+
+        #[inline(always)]
+        fn store(self, x: $V, a: &mut [$T; $L]) {
+            // SAFETY: as for `load`.
+            unsafe { $store(a.as_mut_ptr().cast(), x) }
+        }
+    };
+}
+
+type V = __m256i;
+
+/// Blocks of 128 bits.
+#[inline(always)]
+fn split128(_: Avx2, x: V, y: V) -> (V, V) {
+    // SAFETY: the token proves the CPU's features.
+    unsafe { (_mm256_permute2x128_si256::<0x20>(x, y), _mm256_permute2x128_si256::<0x31>(x, y)) }
+}
+
+/// Blocks of 64 bits.
+#[inline(always)]
+fn split64(_: Avx2, x: V, y: V) -> (V, V) {
+    // SAFETY: the token proves the CPU's features.
+    unsafe { (_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y)) }
+}
+
+/// Blocks of 32 bits.
+#[inline(always)]
+fn split32(_: Avx2, x: V, y: V) -> (V, V) {
+    // SAFETY: the token proves the CPU's features.
+    unsafe {
+        (
+            _mm256_blend_epi32::<0b1010_1010>(x, _mm256_slli_epi64::<32>(y)),
+            _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(x), y),
+        )
+    }
+}
+
+/// Blocks of 16 bits.
+#[inline(always)]
+fn split16(_: Avx2, x: V, y: V) -> (V, V) {
+    // SAFETY: the token proves the CPU's features.
+    unsafe {
+        (
+            _mm256_blend_epi16::<0b1010_1010>(x, _mm256_slli_epi32::<16>(y)),
+            _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(x), y),
+        )
+    }
+}
+
+impl Lanes16<16> for Avx2 {
+    type V = V;
+
+    memory!(V, i16, 16, _mm256_loadu_si256, _mm256_storeu_si256);
+
+    methods! { V;
+        fn splat(x: i16) _mm256_set1_epi16(x);
+        fn add(x: V, y: V) _mm256_add_epi16(x, y);
+        fn sub(x: V, y: V) _mm256_sub_epi16(x, y);
+        fn mul_low(x: V, y: V) _mm256_mullo_epi16(x, y);
+        fn mul_high(x: V, y: V) _mm256_mulhi_epi16(x, y);
+        fn mul_round(x: V, y: V) _mm256_mulhrs_epi16(x, y);
+        fn min(x: V, y: V) _mm256_min_epu16(x, y);
+        fn mul_pairs(x: V, y: V) _mm256_madd_epi16(x, y);
+        fn add32(x: V, y: V) _mm256_add_epi32(x, y);
+        fn low_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(x, _mm256_slli_epi32::<16>(y));
+        fn high_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(x), y);
+        fn swap_pairs(x: V) _mm256_or_si256(_mm256_slli_epi32::<16>(x), _mm256_srli_epi32::<16>(x));
+    }
+
+    #[inline(always)]
+    fn split<const H: usize>(self, x: V, y: V) -> (V, V) {
+        match H {
+            1 => split16(self, x, y),
+            2 => split32(self, x, y),
+            4 => split64(self, x, y),
+            _ => split128(self, x, y),
+        }
+    }
+}
+
+impl Lanes32<8> for Avx2 {
+    type V = V;
+
+    memory!(V, u32, 8, _mm256_loadu_si256, _mm256_storeu_si256);
+
+    methods! { V;
+        fn splat(x: u32) _mm256_set1_epi32(x as i32);
+        fn add(x: V, y: V) _mm256_add_epi32(x, y);
+        fn sub(x: V, y: V) _mm256_sub_epi32(x, y);
+        fn mul_low(x: V, y: V) _mm256_mullo_epi32(x, y);
+        fn min(x: V, y: V) _mm256_min_epu32(x, y);
+        fn mul_even(x: V, y: V) _mm256_mul_epu32(x, y);
+        fn odd(x: V) _mm256_srli_epi64::<32>(x);
+        fn high_halves(even: V, odd: V) _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd);
+        fn add64(x: V, y: V) _mm256_add_epi64(x, y);
+    }
+
+    #[inline(always)]
+    fn split<const H: usize>(self, x: V, y: V) -> (V, V) {
+        match H {
+            1 => split32(self, x, y),
+            2 => split64(self, x, y),
+            _ => split128(self, x, y),
+        }
+    }
+}
+
+impl LanesF64<4> for Avx2 {
+    type V = __m256d;
+
+    memory!(__m256d, f64, 4, _mm256_loadu_pd, _mm256_storeu_pd);
+
+    methods! { __m256d;
+        fn splat(x: f64) _mm256_set1_pd(x);
+        fn add(x: __m256d, y: __m256d) _mm256_add_pd(x, y);
+        fn sub(x: __m256d, y: __m256d) _mm256_sub_pd(x, y);
+        fn mul(x: __m256d, y: __m256d) _mm256_mul_pd(x, y);
+        fn mul_add(x: __m256d, y: __m256d, z: __m256d) _mm256_fmadd_pd(x, y, z);
+        fn mul_sub(x: __m256d, y: __m256d, z: __m256d) _mm256_fmsub_pd(x, y, z);
+        fn sub_mul(x: __m256d, y: __m256d, z: __m256d) _mm256_fnmadd_pd(x, y, z);
+        fn if_negative(x: __m256d, y: __m256d) _mm256_blendv_pd(x, y, x);
+    }
+
+    #[inline(always)]
+    fn split<const H: usize>(self, x: __m256d, y: __m256d) -> (__m256d, __m256d) {
+        // SAFETY: the token proves the CPU's features; these are reinterpretations.
+        let (x, y) = unsafe { (_mm256_castpd_si256(x), _mm256_castpd_si256(y)) };
+        let (x, y) = match H {
+            1 => split64(self, x, y),
+            _ => split128(self, x, y),
+        };
+        // SAFETY: as above.
+        unsafe { (_mm256_castsi256_pd(x), _mm256_castsi256_pd(y)) }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a level offers per lane type: one method per instruction, for all vector kernels.
+//!
+//! The methods of a level's token are safe because a token exists only on a CPU that has the level's features. All are
+//! `#[inline(always)]`: they become single instructions in functions that enable these features.
+
+/// Vectors of `L` lanes of 16 bits.
+pub(super) trait Lanes16<const L: usize>: Copy + Send + Sync + 'static {
+    /// A vector.
+    type V: Copy;
+
+    fn load(self, a: &[i16; L]) -> Self::V;
+    fn store(self, x: Self::V, a: &mut [i16; L]);
+    fn splat(self, x: i16) -> Self::V;
+    fn add(self, x: Self::V, y: Self::V) -> Self::V;
+    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Low halves of products.
+    fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
+    /// High halves of signed products.
+    fn mul_high(self, x: Self::V, y: Self::V) -> Self::V;
+    /// `round(x·y / 2^15)`, signed.
+    fn mul_round(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Lesser of unsigned lanes.
+    fn min(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Sums of products of neighbours, signed, as 32-bit lanes.
+    fn mul_pairs(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Sums of 32-bit lanes.
+    fn add32(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Low halves of 32-bit lanes, those of `x` in even places, those of `y` in odd ones.
+    fn low_halves(self, x: Self::V, y: Self::V) -> Self::V;
+    /// High halves of 32-bit lanes, those of `x` in even places, those of `y` in odd ones.
+    fn high_halves(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Neighbours exchanged.
+    fn swap_pairs(self, x: Self::V) -> Self::V;
+    /// As [`transpose`], `H` a power of two below `L`.
+    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+}
+
+/// Vectors of `L` lanes of 32 bits.
+pub(super) trait Lanes32<const L: usize>: Copy + Send + Sync + 'static {
+    /// A vector.
+    type V: Copy;
+
+    fn load(self, a: &[u32; L]) -> Self::V;
+    fn store(self, x: Self::V, a: &mut [u32; L]);
+    fn splat(self, x: u32) -> Self::V;
+    fn add(self, x: Self::V, y: Self::V) -> Self::V;
+    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Low halves of products.
+    fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Lesser of unsigned lanes.
+    fn min(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Products of even lanes, as 64-bit lanes.
+    fn mul_even(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Odd lanes in even places; odd places are unspecified.
+    fn odd(self, x: Self::V) -> Self::V;
+    /// High halves of 64-bit lanes, those of `even` in even places, those of `odd` in odd ones.
+    fn high_halves(self, even: Self::V, odd: Self::V) -> Self::V;
+    /// Sums of 64-bit lanes.
+    fn add64(self, x: Self::V, y: Self::V) -> Self::V;
+    /// As [`transpose`], `H` a power of two below `L`.
+    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+}
+
+/// Vectors of `L` lanes of double precision.
+pub(super) trait LanesF64<const L: usize>: Copy + Send + Sync + 'static {
+    /// A vector.
+    type V: Copy;
+
+    fn load(self, a: &[f64; L]) -> Self::V;
+    fn store(self, x: Self::V, a: &mut [f64; L]);
+    fn splat(self, x: f64) -> Self::V;
+    fn add(self, x: Self::V, y: Self::V) -> Self::V;
+    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+    fn mul(self, x: Self::V, y: Self::V) -> Self::V;
+    /// `x·y + z`, rounded once.
+    fn mul_add(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
+    /// `x·y - z`, rounded once.
+    fn mul_sub(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
+    /// `z - x·y`, rounded once.
+    fn sub_mul(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
+    /// `x` where it is not negative, else `y`.
+    fn if_negative(self, x: Self::V, y: Self::V) -> Self::V;
+    /// As [`transpose`], `H` a power of two below `L`.
+    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+}
+
+/// Vectors of `L` lanes of 64 bits.
+pub(super) trait Lanes64<const L: usize>: Copy + Send + Sync + 'static {
+    /// A vector.
+    type V: Copy;
+
+    fn load(self, a: &[u64; L]) -> Self::V;
+    fn store(self, x: Self::V, a: &mut [u64; L]);
+    fn splat(self, x: u64) -> Self::V;
+    fn add(self, x: Self::V, y: Self::V) -> Self::V;
+    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+    fn and(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Low halves of products.
+    fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Products of low halves.
+    fn mul_half(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Lesser of unsigned lanes.
+    fn min(self, x: Self::V, y: Self::V) -> Self::V;
+    /// High halves in low places, zero above.
+    fn high(self, x: Self::V) -> Self::V;
+    /// As [`transpose`], `H` a power of two below `L`.
+    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+}
+
+/// Two rows of blocks of `h` elements as a matrix of 2×2 blocks, transposed: odd blocks of `x` change places with
+/// even blocks of `y`. An involution.
+pub(super) fn transpose<T>(h: usize, x: &mut [T], y: &mut [T]) {
+    for (x, y) in x.chunks_exact_mut(2 * h).zip(y.chunks_exact_mut(2 * h)) {
+        x[h..].swap_with_slice(&mut y[..h]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Vector kernels, generic over the arithmetic of a word class on the vectors of a level.
+//!
+//! A polynomial of `width` coefficients a point lies as `width` planes, the sub-polynomials of the k-NTT, so that all
+//! lanes of a vector always do the same (ML-KEM's pairs stay together instead: [`pairs`]). A plane is transformed in
+//! passes: several layers are done while its vectors are in registers, and the last pass, the *tail*, also does the
+//! layers inside a vector. These exchange blocks of lanes between two vectors before each layer and never exchange
+//! them back, which leaves the slots of a tail in an order of their own ([`Kernels::order`](super::kernels::Kernels)).
+
+pub(super) mod choose;
+mod entry;
+mod float;
+pub(super) mod lift;
+mod mont16;
+mod pairs;
+mod passes;
+mod pointwise;
+mod shoup32;
+mod shoup64;
+mod tables;
+
+use float::Float;
+use mont16::Mont16;
+use pairs::PairTransform;
+use shoup32::Shoup32;
+use shoup64::Shoup64;
+use tables::Transform;
+
+use super::kernels::Lane;
+use super::schedule::Schedule;
+use crate::Result;
+
+/// The arithmetic of a word class on vectors of `L` lanes. Ranges as for the scalar word classes.
+pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
+    /// The level's token.
+    type Level: Copy;
+    /// Lanes.
+    type T: Lane;
+    /// A vector.
+    type V: Copy;
+    /// A vector of constant factors.
+    type W: Copy;
+    /// Vectors of sums of products.
+    type Acc: Copy;
+
+    /// Products leave the factor `2^-WIDTH`.
+    const WIDTH: u32;
+    /// Vectors that a pass holds in registers: 4 or 8.
+    const RADIX: usize;
+
+    /// Whether this class holds the lazy ranges of a modulus.
+    fn supports(q: u64) -> bool;
+
+    /// The arithmetic for a modulus that it supports, and the schedules of its layers.
+    fn new(level: Self::Level, q: u64, layers: u32) -> Result<(Self, Schedule, Schedule)>;
+
+    /// A constant factor as two lanes, from a canonical residue.
+    fn factor(&self, value: u64) -> [Self::T; 2];
+
+    /// One factor in all lanes.
+    fn broadcast(&self, factor: &[Self::T; 2]) -> Self::W;
+
+    /// A vector of factors: first lanes of each, then second ones.
+    fn factors(&self, factors: &[[Self::T; L]; 2]) -> Self::W;
+
+    fn load(&self, a: &[Self::T; L]) -> Self::V;
+    fn store(&self, x: Self::V, a: &mut [Self::T; L]);
+
+    /// As [`transpose`](super::lanes::transpose).
+    fn split<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+
+    /// `x · factor`. Any lane in; lazily reduced out.
+    fn mul(&self, x: Self::V, factor: Self::W) -> Self::V;
+
+    /// `x · factor`, any lane in, canonical out.
+    fn mul_canonical(&self, x: Self::V, factor: Self::W) -> Self::V;
+
+    /// `x · factor`, any lane in, reduced out.
+    fn mul_reduced(&self, x: Self::V, factor: Self::W) -> Self::V;
+
+    /// `(x + t, x - t)`, `t` a product.
+    fn forward_butterfly(&self, x: Self::V, t: Self::V) -> (Self::V, Self::V);
+
+    /// `(x + y, x - y)` before the multiplication, `multiple` the bound of both.
+    fn inverse_butterfly(&self, x: Self::V, y: Self::V, multiple: u32) -> (Self::V, Self::V);
+
+    /// Halves the bound of the operand that is not multiplied, or reduces it.
+    fn reduce_by(&self, x: Self::V, multiple: u32) -> Self::V;
+
+    /// Lanes within the forward schedule's last bound to reduced ones.
+    fn reduce_end<const R: usize>(&self, x: &mut [Self::V; R]);
+
+    /// No products.
+    fn zero(&self) -> Self::Acc;
+
+    /// Adds a product of reduced lanes.
+    fn mac(&self, acc: Self::Acc, x: Self::V, y: Self::V) -> Self::Acc;
+
+    /// Products of reduced lanes that one sum may hold.
+    fn mac_limit(&self) -> usize;
+
+    /// A sum of products, times `2^-WIDTH`, reduced.
+    fn redc(&self, acc: Self::Acc) -> Self::V;
+
+    /// Sum of reduced lanes, reduced.
+    fn add_reduced(&self, x: Self::V, y: Self::V) -> Self::V;
+}

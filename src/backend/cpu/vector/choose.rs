@@ -1,0 +1,69 @@
+//! Which vector kernels serve a transform, if any: a level's, where the class holds the modulus and the shape fills
+//! two vectors, else those of the level below.
+
+use alloc::boxed::Box;
+
+use super::{Float, Mont16, PairTransform, Shoup32, Shoup64, Transform};
+use crate::Result;
+use crate::backend::cpu::Level;
+use crate::backend::cpu::avx2::Avx2;
+use crate::backend::cpu::avx512::Avx512;
+use crate::backend::cpu::kernels::Kernels;
+use crate::ring::ntt::Ntt;
+
+type Choice<T> = Result<Option<Box<dyn Kernels<T>>>>;
+
+/// The tokens of a level.
+fn tokens(level: Level) -> (Option<Avx2>, Option<Avx512>) {
+    let avx2 = if level >= Level::Avx2 { Avx2::detect() } else { None };
+    let avx512 = if level >= Level::Avx512 { Avx512::detect() } else { None };
+    (avx2, avx512)
+}
+
+/// Returns the transform of this type if its level is there and it fits.
+macro_rules! try_planes {
+    ($token:expr, $T:ty, $ntt:ident) => {
+        if let (Some(token), true) = ($token, <$T>::fits($ntt, 1)) {
+            return Ok(Some(Box::new(<$T>::new(token, $ntt, 1)?)));
+        }
+    };
+}
+
+macro_rules! try_pairs {
+    ($token:expr, $T:ty, $ntt:ident) => {
+        if let (Some(token), true) = ($token, <$T>::fits($ntt)) {
+            return Ok(Some(Box::new(<$T>::new(token, $ntt)?)));
+        }
+    };
+}
+
+pub(in crate::backend::cpu) fn lanes16(level: Level, ntt: &Ntt) -> Choice<i16> {
+    let (avx2, avx512) = tokens(level);
+    try_pairs!(avx512, PairTransform<Avx512, 32>, ntt);
+    try_pairs!(avx2, PairTransform<Avx2, 16>, ntt);
+    try_planes!(avx512, Transform<Mont16<Avx512, 32>, 32>, ntt);
+    try_planes!(avx2, Transform<Mont16<Avx2, 16>, 16>, ntt);
+    Ok(None)
+}
+
+pub(in crate::backend::cpu) fn lanes32(level: Level, ntt: &Ntt) -> Choice<u32> {
+    let (avx2, avx512) = tokens(level);
+    try_planes!(avx512, Transform<Shoup32<Avx512, 16>, 16>, ntt);
+    try_planes!(avx2, Transform<Shoup32<Avx2, 8>, 8>, ntt);
+    Ok(None)
+}
+
+pub(in crate::backend::cpu) fn float(level: Level, ntt: &Ntt) -> Choice<f64> {
+    let (avx2, avx512) = tokens(level);
+    try_planes!(avx512, Transform<Float<Avx512, 8>, 8>, ntt);
+    try_planes!(avx2, Transform<Float<Avx2, 4>, 4>, ntt);
+    Ok(None)
+}
+
+/// AVX2 has no kernels of its own here: without 64-bit multiplication they gain nothing over the scalar ones.
+pub(in crate::backend::cpu) fn lanes64(level: Level, ntt: &Ntt) -> Choice<u64> {
+    let (_, avx512) = tokens(level);
+    try_planes!(avx512, Transform<Shoup64<Avx512, 8, false>, 8>, ntt);
+    try_planes!(avx512, Transform<Shoup64<Avx512, 8, true>, 8>, ntt);
+    Ok(None)
+}

@@ -1,0 +1,105 @@
+//! Products of ML-KEM's ring: two coefficients a point, which stay neighbours in 16-bit lanes.
+
+use super::tables::Transform;
+use super::{Arith, Mont16};
+use crate::Result;
+use crate::backend::cpu::lanes::Lanes16;
+use crate::ring::ntt::Ntt;
+
+/// A transform of pairs, and the slots in turn with ones.
+pub(in crate::backend::cpu) struct PairTransform<O: Lanes16<L>, const L: usize> {
+    pub(super) transform: Transform<Mont16<O, L>, L>,
+    slots: alloc::vec::Vec<[[i16; L]; 2]>,
+}
+
+impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
+    /// Whether vectors fit a shape.
+    pub(in crate::backend::cpu) fn fits(ntt: &Ntt) -> bool {
+        ntt.shape().width == 2 && Transform::<Mont16<O, L>, L>::fits(ntt, 2)
+    }
+
+    pub(in crate::backend::cpu) fn new(level: O, ntt: &Ntt) -> Result<Self> {
+        let transform = Transform::<Mont16<O, L>, L>::new(level, ntt, 2)?;
+        let one = transform.arith.factor(1);
+        let lane = |i: usize, x: i16, one: i16| if i.is_multiple_of(2) { one } else { x };
+        let mix = |[x, y]: &[[i16; L]; 2]| {
+            [core::array::from_fn(|i| lane(i, x[i], one[0])), core::array::from_fn(|i| lane(i, y[i], one[1]))]
+        };
+        let slots = transform.slots.iter().map(mix).collect();
+        Ok(Self { transform, slots })
+    }
+
+    pub(super) fn lanes(&self) -> usize {
+        self.transform.lanes()
+    }
+
+    pub(super) fn prepared_lanes(&self) -> usize {
+        2 * self.lanes()
+    }
+
+    pub(super) fn scratch_lanes(&self) -> usize {
+        0
+    }
+
+    #[inline(always)]
+    pub(super) fn product_all(&self, a: &mut [i16], b: &[i16], _: &mut [i16]) {
+        let arith = self.transform.arith;
+        let a = a[..self.lanes()].as_chunks_mut::<L>().0;
+        let b = b[..self.lanes()].as_chunks::<L>().0;
+        for ((x, y), slots) in a.iter_mut().zip(b).zip(&self.slots) {
+            let y = arith.prepare_pairs(arith.load(y), arith.factors(slots));
+            arith.store(arith.redc_pairs(arith.mul_pairs(arith.load(x), y)), x);
+        }
+    }
+
+    /// Both factors of a vector side by side; [`Self::dot_all`] removes the factor of the products.
+    #[inline(always)]
+    pub(super) fn prepare_all(&self, b: &[i16], prepared: &mut [i16]) {
+        let arith = self.transform.arith;
+        let prepared = prepared[..2 * self.lanes()].as_chunks_mut::<L>().0.as_chunks_mut::<2>().0;
+        let b = b[..self.lanes()].as_chunks::<L>().0;
+        for ((x, p), slots) in b.iter().zip(prepared).zip(&self.slots) {
+            let [first, second] = arith.prepare_pairs(arith.load(x), arith.factors(slots));
+            arith.store(first, &mut p[0]);
+            arith.store(second, &mut p[1]);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn dot_all(&self, columns: usize, a: &[i16], prepared: &[i16], out: &mut [i16]) {
+        let arith = self.transform.arith;
+        let vectors = self.transform.vectors;
+        let (a, prepared) = (a.as_chunks::<L>().0, prepared.as_chunks::<L>().0.as_chunks::<2>().0);
+        let (a, prepared) = (&a[..columns * vectors], &prepared[..columns * vectors]);
+        let limit = arith.pair_limit();
+        let one = arith.broadcast(&self.transform.mont_one);
+        for (v, c) in out[..self.lanes()].as_chunks_mut::<L>().0.iter_mut().enumerate() {
+            let mut total = None;
+            let mut start = 0;
+            while start < columns {
+                let end = columns.min(start + limit);
+                let factors = |column: usize| {
+                    let i = column * vectors + v;
+                    (arith.load(&a[i]), [arith.load(&prepared[i][0]), arith.load(&prepared[i][1])])
+                };
+                let (x, y) = factors(start);
+                let mut acc = arith.mul_pairs(x, y);
+                for column in start + 1..end {
+                    let (x, y) = factors(column);
+                    acc = arith.mac_pairs(acc, x, y);
+                }
+                let part = arith.redc_pairs(acc);
+                total = Some(match total {
+                    None => part,
+                    Some(total) => arith.add_reduced(total, part),
+                });
+                start = end;
+            }
+            let total = match total {
+                None => arith.zero(),
+                Some(total) => total,
+            };
+            arith.store(arith.mul_reduced(total, one), c);
+        }
+    }
+}

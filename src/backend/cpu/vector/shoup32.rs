@@ -1,0 +1,196 @@
+//! Unsigned lanes of 32 bits: Shoup's multiplication by constants, Montgomery reduction of sums of products.
+
+use super::Arith;
+use crate::Result;
+use crate::arith::Modulus;
+use crate::backend::cpu::lanes::Lanes32;
+use crate::backend::cpu::schedule::{Schedule, unsigned};
+
+/// Odd moduli below 2^30.
+#[derive(Clone, Copy)]
+pub(in crate::backend::cpu) struct Shoup32<O, const L: usize> {
+    level: O,
+    m: Modulus<u32>,
+    mac_limit: usize,
+    /// Multiples of `q` that bring a lane from the forward schedule's last bound below `q`, 0 where none is needed.
+    ends: [u32; 6],
+}
+
+/// Factors and their quotients; those of odd lanes once more in even places.
+#[derive(Clone, Copy)]
+pub(in crate::backend::cpu) struct Factor<V> {
+    value: V,
+    quotient: V,
+    odd_quotient: V,
+}
+
+/// Sums of products of even and odd lanes.
+#[derive(Clone, Copy)]
+pub(in crate::backend::cpu) struct Sum<V> {
+    even: V,
+    odd: V,
+}
+
+/// Multiples whose conditional subtraction in turn brings a lane below `bound·q` under `q`.
+pub(super) fn ends(schedule: &Schedule, product: u32) -> [u32; 6] {
+    let mut bound = 1;
+    for mode in &schedule.modes {
+        let start = if mode.kind == crate::backend::cpu::schedule::Mode::REDUCE { mode.multiple } else { bound };
+        bound = start + product;
+    }
+    let mut out = [0; 6];
+    for multiple in &mut out {
+        if bound > 1 {
+            bound = bound.div_ceil(2);
+            *multiple = bound;
+        }
+    }
+    out
+}
+
+impl<O: Lanes32<L>, const L: usize> Shoup32<O, L> {
+    /// Subtracts `multiple·q` where the lane is not below it.
+    #[inline(always)]
+    fn csub(&self, x: O::V, multiple: u32) -> O::V {
+        let o = self.level;
+        o.min(x, o.sub(x, o.splat(self.m.value().wrapping_mul(multiple))))
+    }
+}
+
+impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
+    type Level = O;
+    type T = u32;
+    type V = O::V;
+    type W = Factor<O::V>;
+    type Acc = Sum<O::V>;
+
+    const WIDTH: u32 = 32;
+    const RADIX: usize = if L == 16 { 8 } else { 4 };
+
+    fn supports(q: u64) -> bool {
+        // Lanes hold 4q: every layer needs that much.
+        q < 1 << 30 && q % 2 == 1
+    }
+
+    fn new(level: O, q: u64, layers: u32) -> Result<(Self, Schedule, Schedule)> {
+        let m = Modulus::<u32>::new(q as u32)?;
+        let limit = (1 << 32) / q;
+        // 6 multiples bring 64q below q.
+        let (forward, inverse) = unsigned(limit.min(64), 2, layers);
+        // k products below q² stay below q·2^32.
+        let arith = Self { level, m, mac_limit: limit.min(1 << 20) as usize, ends: ends(&forward, 2) };
+        Ok((arith, forward, inverse))
+    }
+
+    fn factor(&self, value: u64) -> [u32; 2] {
+        let shoup = self.m.shoup(value as u32);
+        [shoup.value, shoup.quotient]
+    }
+
+    #[inline(always)]
+    fn broadcast(&self, factor: &[u32; 2]) -> Factor<O::V> {
+        let quotient = self.level.splat(factor[1]);
+        Factor { value: self.level.splat(factor[0]), quotient, odd_quotient: quotient }
+    }
+
+    #[inline(always)]
+    fn factors(&self, factors: &[[u32; L]; 2]) -> Factor<O::V> {
+        let quotient = self.level.load(&factors[1]);
+        Factor { value: self.level.load(&factors[0]), quotient, odd_quotient: self.level.odd(quotient) }
+    }
+
+    #[inline(always)]
+    fn load(&self, a: &[u32; L]) -> O::V {
+        self.level.load(a)
+    }
+
+    #[inline(always)]
+    fn store(&self, x: O::V, a: &mut [u32; L]) {
+        self.level.store(x, a);
+    }
+
+    #[inline(always)]
+    fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
+        self.level.split::<H>(x, y)
+    }
+
+    #[inline(always)]
+    fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
+        let o = self.level;
+        let even = o.mul_even(x, factor.quotient);
+        let odd = o.mul_even(o.odd(x), factor.odd_quotient);
+        let estimate = o.high_halves(even, odd);
+        o.sub(o.mul_low(x, factor.value), o.mul_low(estimate, o.splat(self.m.value())))
+    }
+
+    #[inline(always)]
+    fn mul_canonical(&self, x: O::V, factor: Factor<O::V>) -> O::V {
+        self.csub(self.mul(x, factor), 1)
+    }
+
+    #[inline(always)]
+    fn mul_reduced(&self, x: O::V, factor: Factor<O::V>) -> O::V {
+        self.mul_canonical(x, factor)
+    }
+
+    #[inline(always)]
+    fn forward_butterfly(&self, x: O::V, t: O::V) -> (O::V, O::V) {
+        let o = self.level;
+        (o.add(x, t), o.add(o.sub(x, t), o.splat(2 * self.m.value())))
+    }
+
+    #[inline(always)]
+    fn inverse_butterfly(&self, x: O::V, y: O::V, multiple: u32) -> (O::V, O::V) {
+        let o = self.level;
+        (o.add(x, y), o.add(o.sub(x, y), o.splat(self.m.value().wrapping_mul(multiple))))
+    }
+
+    #[inline(always)]
+    fn reduce_by(&self, x: O::V, multiple: u32) -> O::V {
+        self.csub(x, multiple)
+    }
+
+    #[inline(always)]
+    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
+        for multiple in self.ends {
+            if multiple == 0 {
+                break;
+            }
+            for x in x.iter_mut() {
+                *x = self.csub(*x, multiple);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn zero(&self) -> Sum<O::V> {
+        Sum { even: self.level.splat(0), odd: self.level.splat(0) }
+    }
+
+    #[inline(always)]
+    fn mac(&self, acc: Sum<O::V>, x: O::V, y: O::V) -> Sum<O::V> {
+        let o = self.level;
+        Sum { even: o.add64(acc.even, o.mul_even(x, y)), odd: o.add64(acc.odd, o.mul_even(o.odd(x), o.odd(y))) }
+    }
+
+    #[inline(always)]
+    fn mac_limit(&self) -> usize {
+        self.mac_limit
+    }
+
+    /// High words below `q` minus high words below `q`: a negative difference is the greater one as unsigned lane.
+    #[inline(always)]
+    fn redc(&self, acc: Sum<O::V>) -> O::V {
+        let o = self.level;
+        let (q, q_inv) = (o.splat(self.m.value()), o.splat(self.m.q_inv()));
+        let even = o.mul_even(o.mul_even(acc.even, q_inv), q);
+        let odd = o.mul_even(o.mul_even(acc.odd, q_inv), q);
+        let difference = o.sub(o.high_halves(acc.even, acc.odd), o.high_halves(even, odd));
+        o.min(difference, o.add(difference, q))
+    }
+
+    #[inline(always)]
+    fn add_reduced(&self, x: O::V, y: O::V) -> O::V {
+        self.csub(self.level.add(x, y), 1)
+    }
+}

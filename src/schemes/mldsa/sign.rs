@@ -1,0 +1,264 @@
+//! Private keys that were read, checked and expanded; signing, one message at a time on the CPU.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::encode::{
+    HintWriter, T0_LEN, add_assign, high_len, mask_len, read_secret, read_t0, secret_len, split_polys, sub_assign,
+    write_high, write_response,
+};
+use super::keygen::SkLayout;
+use super::round::{all_below, all_low_below, high_bits};
+use super::sample::{challenge, mask, matrix};
+use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, ZERO};
+use crate::RingContext;
+use crate::backend::Cpu;
+use crate::backend::cpu::Plan;
+use crate::ring::presets::MlDsa;
+use crate::schemes::hash::Lanes;
+use crate::schemes::{Erased, exactly, hash};
+
+/// Attempts after which signing gives up: FIPS 204, appendix C, allows no fewer. A key that key generation made fails
+/// with a probability below `2^-256`.
+pub(super) const MAX_ATTEMPTS: u32 = 814;
+
+/// Most rows of a matrix, and most columns.
+const MAX_ROWS: usize = 8;
+
+/// A private key that was checked, with its matrix; erased on drop. It belongs to the CPU level of the
+/// [`Dsa`](super::Dsa) that read it.
+///
+/// ```
+/// use karat::{Cpu, schemes::mldsa::MlDsa44};
+/// let dsa = MlDsa44::new(Cpu::new())?;
+/// let (pk, sk) = dsa.keygen(&[1; 32]);
+/// let key = dsa.signing_key(&sk)?;
+/// let signature = key.sign(b"message", b"", &[0; 32])?;
+/// assert!(dsa.verify(&pk, b"message", b"", &signature).is_ok());
+/// assert_eq!(format!("{key:?}"), "SigningKey(ML-DSA-44)");
+/// # Ok::<(), karat::schemes::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SigningKey<P: Parameters> {
+    ring: RingContext<Cpu, MlDsa>,
+    /// On the heap: moves would leave copies of the secrets behind.
+    expanded: Box<Expanded<P>>,
+}
+
+impl<P: Parameters> SigningKey<P> {
+    pub(super) fn new(ring: &RingContext<Cpu, MlDsa>, sk: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), expanded: Box::new(Expanded::empty()) };
+        key.expanded.read(ring.plan(), sk)?;
+        Ok(key)
+    }
+
+    /// Signs a message with a context; see [`Dsa::sign`](super::Dsa::sign).
+    ///
+    /// # Errors
+    /// `ContextTooLong`; `SigningFailed` for a key that key generation never makes.
+    pub fn sign(&self, message: &[u8], context: &[u8], rnd: &[u8; 32]) -> Result<P::Sig> {
+        self.sign_input(Input::Message { message, context }, rnd)
+    }
+
+    /// Signs whatever the standard signs (`ML-DSA.Sign_internal`, algorithm 7).
+    ///
+    /// # Errors
+    /// As [`SigningKey::sign`]; `WrongLength` for a digest or an external mu.
+    pub fn sign_input(&self, input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {
+        self.expanded.sign(self.ring.plan(), input, rnd)
+    }
+}
+
+/// The contents of a private key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Expanded<P: Parameters> {
+    matrix: P::Matrix,
+    s1: P::Columns,
+    s2: P::Rows,
+    t0: P::Rows,
+    /// The seed `K` of masks.
+    seed: [u8; 32],
+    tr: [u8; 64],
+}
+
+impl<P: Parameters> Expanded<P> {
+    pub(super) fn empty() -> Self {
+        Self {
+            matrix: P::Matrix::filled(ZERO),
+            s1: P::Columns::filled(ZERO),
+            s2: P::Rows::filled(ZERO),
+            t0: P::Rows::filled(ZERO),
+            seed: [0; 32],
+            tr: [0; 64],
+        }
+    }
+
+    pub(super) fn read(&mut self, plan: &Plan, sk: &[u8]) -> Result<()> {
+        exactly("private key", sk, P::Sk::LEN)?;
+        let layout = SkLayout::of::<P>();
+        let mut values = Zeroizing::new([0; N]);
+        let mut in_range = true;
+        let (s1, _) = split_polys(&sk[layout.s1..], P::L, secret_len::<P>());
+        let (s2, t0) = split_polys(&sk[layout.s2..], P::K, secret_len::<P>());
+        let secrets = s1.zip(self.s1.as_mut()).chain(s2.zip(self.s2.as_mut()));
+        for (bytes, out) in secrets {
+            in_range &= read_secret::<P>(bytes, &mut values);
+            plan.forward(&values[..], out);
+        }
+        if !in_range {
+            return Err(Error::InvalidPrivateKey);
+        }
+        for (bytes, out) in t0.chunks_exact(T0_LEN).zip(self.t0.as_mut()) {
+            read_t0(bytes, &mut values);
+            plan.forward(&values[..], out);
+        }
+        let a = self.matrix.as_mut();
+        matrix::<P>(Lanes::of(plan.level()), &sk[..32], |row, column, values| {
+            plan.import(values, &mut a[row * P::L + column])
+        });
+        self.seed.copy_from_slice(&sk[32..64]);
+        self.tr[..P::TR].copy_from_slice(&sk[layout.tr..][..P::TR]);
+        Ok(())
+    }
+
+    pub(super) fn sign(&self, plan: &Plan, input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {
+        let mu = input.mu::<P>(&self.tr[..P::TR])?;
+        let seed = mask_seed::<P>(&self.seed, rnd, &mu);
+        let mut signature = P::Sig::filled(0);
+        for attempt in 0..MAX_ATTEMPTS {
+            if self.attempt(plan, &mu, &seed, attempt, signature.as_mut()) {
+                return Ok(signature);
+            }
+        }
+        Err(Error::SigningFailed { attempts: MAX_ATTEMPTS })
+    }
+
+    /// One round of the rejection loop; says whether the signature is good.
+    fn attempt(&self, plan: &Plan, mu: &[u8; 64], seed: &[u8; 64], attempt: u32, signature: &mut [u8]) -> bool {
+        let mut y = Zeroizing::new([[0; N]; MAX_ROWS]);
+        let mut y_ntt = Erased::<P::Columns, _>::filled(ZERO);
+        mask::<P>(Lanes::of(plan.level()), seed, (attempt * P::L as u32) as u16, |i, coefficients| {
+            y[i] = *coefficients;
+            plan.forward(coefficients, &mut y_ntt.as_mut()[i]);
+        });
+        let mut products = Erased::<P::Rows, _>::filled(ZERO);
+        let products = products.as_mut();
+        plan.mat_vec(
+            P::L,
+            self.matrix.as_ref().as_flattened(),
+            y_ntt.as_ref().as_flattened(),
+            products.as_flattened_mut(),
+        );
+        let mut w = Zeroizing::new([[0; N]; MAX_ROWS]);
+        let mut high = Zeroizing::new([0; MAX_ROWS * 192]);
+        let high = &mut high[..P::K * high_len::<P>()];
+        for (i, product) in products.iter().enumerate() {
+            plan.inverse(product, &mut w[i][..]);
+            write_high_bits::<P>(&w[i], &mut high[i * high_len::<P>()..][..high_len::<P>()]);
+        }
+        let (commitment, rest) = signature.split_at_mut(P::CHALLENGE);
+        hash::shake256(&[mu, high], commitment);
+        let mut c = [0; N];
+        challenge::<P>(commitment, &mut c);
+        let mut c_ntt = ZERO;
+        plan.forward(&c, &mut c_ntt);
+
+        // The challenge times each secret: a matrix of one column.
+        let mut product = Zeroizing::new([0; N]);
+        let times_challenge = |secret: &Poly, product: &mut Coeffs| {
+            let mut out = Zeroizing::new(ZERO);
+            plan.mat_vec(1, secret, &c_ntt, &mut out[..]);
+            plan.inverse(&out[..], product);
+        };
+        let (response, hint) = rest.split_at_mut(P::L * mask_len::<P>());
+        for (i, s1) in self.s1.as_ref().iter().enumerate() {
+            times_challenge(s1, &mut product);
+            add_assign(&mut y[i], &product);
+            if !write_checked_response::<P>(&y[i], &mut response[i * mask_len::<P>()..][..mask_len::<P>()]) {
+                return false;
+            }
+        }
+        for (i, s2) in self.s2.as_ref().iter().enumerate() {
+            times_challenge(s2, &mut product);
+            sub_assign(&mut w[i], &product);
+            if !low_bits_hold::<P>(&w[i]) {
+                return false;
+            }
+        }
+        let mut writer = HintWriter::new(hint, P::OMEGA);
+        for (i, t0) in self.t0.as_ref().iter().enumerate() {
+            times_challenge(t0, &mut product);
+            if !write_hint::<P>(&w[i], &product, &mut writer) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// `rho''`: the seed of all masks of one signature.
+pub(super) fn mask_seed<P: Parameters>(key: &[u8], rnd: &[u8; 32], mu: &[u8; 64]) -> Zeroizing<[u8; 64]> {
+    let mut seed = Zeroizing::new([0; 64]);
+    hash::shake256(&[key, if P::ROUND3 { &[] } else { rnd }, mu], &mut seed[..]);
+    seed
+}
+
+/// `w1Encode(HighBits(w))` of one polynomial.
+pub(super) fn write_high_bits<P: Parameters>(w: &Coeffs, out: &mut [u8]) {
+    let mut high = Zeroizing::new([0; N]);
+    for (high, w) in high.iter_mut().zip(w) {
+        *high = high_of::<P>(*w);
+    }
+    write_high::<P>(&high, out);
+}
+
+#[inline(always)]
+fn high_of<P: Parameters>(w: u32) -> u32 {
+    if P::GAMMA2 == (Q - 1) / 88 { high_bits::<{ (Q - 1) / 88 }>(w) } else { high_bits::<{ (Q - 1) / 32 }>(w) }
+}
+
+/// Writes a polynomial of the response, if it does not show the secret.
+pub(super) fn write_checked_response<P: Parameters>(z: &Coeffs, out: &mut [u8]) -> bool {
+    let hidden = all_below(z, P::GAMMA1 - P::BETA);
+    if hidden {
+        write_response::<P>(z, out);
+    }
+    hidden
+}
+
+/// Whether the low bits of a polynomial of `w - c·s2` neither carry nor show the secret.
+pub(super) fn low_bits_hold<P: Parameters>(r: &Coeffs) -> bool {
+    let bound = P::GAMMA2 - P::BETA;
+    if P::GAMMA2 == (Q - 1) / 88 {
+        all_low_below::<{ (Q - 1) / 88 }>(r, bound)
+    } else {
+        all_low_below::<{ (Q - 1) / 32 }>(r, bound)
+    }
+}
+
+/// Writes the hint of one polynomial, `r = w - c·s2` and `ct0 = c·t0`; says whether that is possible.
+pub(super) fn write_hint<P: Parameters>(r: &Coeffs, ct0: &Coeffs, writer: &mut HintWriter) -> bool {
+    let mut differs = Zeroizing::new([false; N]);
+    for (differs, (r, ct0)) in differs.iter_mut().zip(r.iter().zip(ct0)) {
+        *differs = high_of::<P>(*r) != high_of::<P>(super::round::add(*r, *ct0));
+    }
+    // The positions are published with the signature.
+    all_below(ct0, P::GAMMA2) && writer.row((0..N).filter(|i| differs[*i]))
+}
+
+impl<P: Parameters> Drop for Expanded<P> {
+    fn drop(&mut self) {
+        self.s1.erase();
+        self.s2.erase();
+        self.t0.erase();
+        self.seed.zeroize();
+    }
+}
+
+impl<P: Parameters> fmt::Debug for SigningKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey({})", P::NAME)
+    }
+}

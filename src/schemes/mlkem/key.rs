@@ -1,0 +1,209 @@
+//! Keys that were read, checked and expanded.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::noise::matrix_on;
+use super::pke::{decrypt, encrypt, halves, read_public, read_secret};
+use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, hash_of};
+use crate::RingContext;
+use crate::backend::Cpu;
+use crate::backend::cpu::Plan;
+use crate::ring::presets::MlKem;
+use crate::schemes::{Error, Result, exactly};
+
+/// An encapsulation key that was checked, with its matrix. It belongs to the CPU level of the
+/// [`Kem`](super::Kem) that read it.
+///
+/// ```
+/// use karat::{Cpu, schemes::mlkem::MlKem512};
+/// let kem = MlKem512::new(Cpu::new())?;
+/// let (ek, _) = kem.keygen(&[1; 32], &[2; 32]);
+/// let key = kem.encapsulation_key(&ek)?;
+/// assert_eq!(key.encaps(&[3; 32]), kem.encaps(&ek, &[3; 32])?);
+/// # Ok::<(), karat::schemes::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct EncapsulationKey<P: Parameters> {
+    ring: RingContext<Cpu, MlKem>,
+    public: Box<Public<P>>,
+}
+
+impl<P: Parameters> EncapsulationKey<P> {
+    pub(super) fn new(ring: &RingContext<Cpu, MlKem>, ek: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), public: Box::new(Public::empty()) };
+        key.public.read(ring.plan(), ek)?;
+        Ok(key)
+    }
+
+    /// Makes a ciphertext and a shared secret from the random `m`.
+    pub fn encaps(&self, m: &[u8; 32]) -> Encapsulation<P> {
+        self.public.encaps(self.ring.plan(), m)
+    }
+}
+
+/// The contents of an encapsulation key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Public<P: Parameters> {
+    /// The transposed matrix, then `t`.
+    rows: P::Matrix,
+    hash: [u8; 32],
+}
+
+impl<P: Parameters> Public<P> {
+    pub(super) fn empty() -> Self {
+        Self { rows: P::Matrix::filled([0; N / 4]), hash: [0; 32] }
+    }
+
+    pub(super) fn read(&mut self, plan: &Plan, ek: &[u8]) -> Result<()> {
+        exactly("encapsulation key", ek, P::Ek::LEN)?;
+        let (matrix, t) = self.rows.as_mut().split_at_mut(P::K * P::K);
+        if !read_public::<P>(ek, |i, values| plan.import(values, &mut t[i])) {
+            return Err(Error::KeyNotReduced);
+        }
+        matrix_on::<P>(plan, &ek[384 * P::K..], true, matrix);
+        self.hash = hash_of(ek);
+        Ok(())
+    }
+
+    pub(super) fn encaps(&self, plan: &Plan, m: &[u8; 32]) -> Encapsulation<P> {
+        let mut ciphertext = P::Ct::filled(0);
+        let mut message = Zeroizing::new(*m);
+        if P::ROUND3 {
+            // Kyber does not use the random bytes as they are.
+            hash::sha3_256(&[m], &mut message);
+        }
+        let mut derived = Zeroizing::new([0; 64]);
+        hash::sha3_512(&[&message[..], &self.hash], &mut derived);
+        let (secret, r) = halves(&derived);
+        encrypt::<P>(plan, &self.rows, &message, r, ciphertext.as_mut());
+        let secret = if P::ROUND3 { round3_secret(secret, ciphertext.as_ref()) } else { *secret };
+        (ciphertext, secret)
+    }
+}
+
+/// Kyber's last step: the secret depends on the whole ciphertext.
+pub(super) fn round3_secret(pre_secret: &[u8; 32], ciphertext: &[u8]) -> SharedSecret {
+    let mut secret = [0; 32];
+    hash::shake256(&[pre_secret, &hash_of(ciphertext)], &mut secret);
+    secret
+}
+
+/// The shared secret: that of the message where the ciphertext was made from it, else the rejection value. Constant
+/// time.
+pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext: &[u8], again: &[u8]) -> SharedSecret {
+    let (secret, _) = halves(derived);
+    let mut rejected = Zeroizing::new(*z);
+    if !P::ROUND3 {
+        hash::shake256(&[z, ciphertext], &mut rejected[..]);
+    }
+    let same = ciphertext.ct_eq(again);
+    let mut out = [0; 32];
+    for (out, (rejected, secret)) in out.iter_mut().zip(rejected.iter().zip(secret)) {
+        *out = u8::conditional_select(rejected, secret, same);
+    }
+    if P::ROUND3 { round3_secret(&Zeroizing::new(out), ciphertext) } else { out }
+}
+
+/// A decapsulation key that was checked, with its matrix; erased on drop. It belongs to the CPU level of the
+/// [`Kem`](super::Kem) that read it.
+///
+/// ```
+/// use karat::{Cpu, schemes::mlkem::MlKem512};
+/// let kem = MlKem512::new(Cpu::new())?;
+/// let (ek, dk) = kem.keygen(&[1; 32], &[2; 32]);
+/// let key = kem.decapsulation_key(&dk)?;
+/// let (ciphertext, secret) = key.encapsulation_key().encaps(&[3; 32]);
+/// assert_eq!(key.decaps(&ciphertext)?, secret);
+/// assert_eq!(format!("{key:?}"), "DecapsulationKey(ML-KEM-512)");
+/// # Ok::<(), karat::schemes::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DecapsulationKey<P: Parameters> {
+    ring: RingContext<Cpu, MlKem>,
+    /// On the heap: moves would leave copies of the secrets behind.
+    private: Box<Private<P>>,
+}
+
+impl<P: Parameters> DecapsulationKey<P> {
+    pub(super) fn new(ring: &RingContext<Cpu, MlKem>, dk: &[u8]) -> Result<Self> {
+        let mut key = Self { ring: ring.clone(), private: Box::new(Private::empty()) };
+        key.private.read(ring.plan(), dk)?;
+        Ok(key)
+    }
+
+    /// A copy of the encapsulation key inside.
+    pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
+        EncapsulationKey { ring: self.ring.clone(), public: Box::new(self.private.public.clone()) }
+    }
+
+    /// Recovers the shared secret; see [`Kem::decaps`](super::Kem::decaps).
+    ///
+    /// # Errors
+    /// `WrongLength`, and nothing else.
+    pub fn decaps(&self, ciphertext: &[u8]) -> Result<SharedSecret> {
+        self.private.decaps(self.ring.plan(), ciphertext)
+    }
+}
+
+/// The contents of a decapsulation key, with its matrix.
+#[derive(Clone)]
+pub(super) struct Private<P: Parameters> {
+    public: Public<P>,
+    s: P::Vector,
+    z: [u8; 32],
+}
+
+impl<P: Parameters> Private<P> {
+    pub(super) fn empty() -> Self {
+        Self { public: Public::empty(), s: P::Vector::filled([0; N / 4]), z: [0; 32] }
+    }
+
+    pub(super) fn read(&mut self, plan: &Plan, dk: &[u8]) -> Result<()> {
+        exactly("decapsulation key", dk, P::Dk::LEN)?;
+        let (secret, rest) = dk.split_at(384 * P::K);
+        let (public, rest) = rest.split_at(P::Ek::LEN);
+        let (hash, z) = rest.split_at(32);
+        self.public.read(plan, public)?;
+        if self.public.hash[..] != *hash {
+            return Err(Error::KeyHashMismatch);
+        }
+        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
+        self.z.copy_from_slice(z);
+        Ok(())
+    }
+
+    pub(super) fn decaps(&self, plan: &Plan, ciphertext: &[u8]) -> Result<SharedSecret> {
+        exactly("ciphertext", ciphertext, P::Ct::LEN)?;
+        let mut message = Zeroizing::new([0; 32]);
+        decrypt::<P>(plan, &self.s, ciphertext, &mut message);
+        let mut derived = Zeroizing::new([0; 64]);
+        hash::sha3_512(&[&message[..], &self.public.hash], &mut derived);
+        let (_, r) = halves(&derived);
+        let mut again = Erased::<P::Ct, _>::filled(0);
+        encrypt::<P>(plan, &self.public.rows, &message, r, again.as_mut());
+        Ok(finish::<P>(&derived, &self.z, ciphertext, again.as_ref()))
+    }
+}
+
+impl<P: Parameters> Drop for Private<P> {
+    fn drop(&mut self) {
+        self.s.erase();
+        self.z.zeroize();
+    }
+}
+
+impl<P: Parameters> fmt::Debug for EncapsulationKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EncapsulationKey({})", P::NAME)
+    }
+}
+
+impl<P: Parameters> fmt::Debug for DecapsulationKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DecapsulationKey({})", P::NAME)
+    }
+}

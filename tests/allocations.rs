@@ -1,0 +1,134 @@
+//! Small products allocate nothing after set-up.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use karat::context::{Coeff, Public};
+use karat::{AnyBackend, Cpu, PolyBatch, Ring, RingContext, RingMul, RingSpec, UserRing, ring::presets};
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting per thread.
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches a plain thread-local cell, which needs
+// no allocation itself.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; the pointer came from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+fn mul_into<B: RingMul<R>, R: Ring>(backend: B, ring: R) {
+    let name = ring.spec().to_string();
+    let ring = RingContext::new(backend, ring).unwrap();
+    let a = ring.upload(&vec![Default::default(); ring.ring().spec().n()]).unwrap();
+    let mut c: PolyBatch<_, _, Coeff, Public> = ring.zeros(1).unwrap();
+    assert_eq!(allocations(|| ring.mul_into(&a, &a, &mut c).unwrap()), 0, "mul_into in {name}");
+}
+
+fn mul_slices<R: Ring>(ring: R) {
+    let name = ring.spec().to_string();
+    let ring = RingContext::new(Cpu::new(), ring).unwrap();
+    let a = vec![Default::default(); ring.ring().spec().n()];
+    let mut c = a.clone();
+    assert_eq!(allocations(|| ring.mul_slices(&a, &a, &mut c).unwrap()), 0, "mul_slices in {name}");
+}
+
+fn user(text: &str) -> UserRing<u64> {
+    UserRing::new(text.parse::<RingSpec>().unwrap()).unwrap()
+}
+
+/// Complete NTTs and k-NTTs up to N = 1024, in every word class.
+const RINGS: [&str; 6] = [
+    "ml-kem",
+    "falcon-1024",
+    "n=1024,q=257,f=x^1024+1",
+    "n=1024,q=8380417,f=x^1024+1",
+    "n=1024,q=1152921504606830593,f=x^1024+1",
+    "n=1000,q=97,f=x^1000-1",
+];
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(100))), 1);
+}
+
+#[test]
+fn batches() {
+    for text in RINGS {
+        mul_into(Cpu::new(), user(text));
+        mul_into(Cpu::scalar(), user(text));
+        mul_into(AnyBackend::from_name("auto").unwrap(), user(text));
+    }
+    mul_into(Cpu::new(), presets::MlKem);
+    mul_into(Cpu::new(), presets::MlDsa);
+}
+
+#[test]
+fn slices() {
+    for text in RINGS {
+        mul_slices(user(text));
+    }
+    mul_slices(presets::MlKem);
+    mul_slices(presets::MlDsa);
+    mul_slices(presets::Falcon512);
+}
+
+/// Single calls of the schemes, from encoded keys.
+#[cfg(all(feature = "mlkem", feature = "mldsa"))]
+#[test]
+fn schemes() {
+    use karat::schemes::mldsa::{Dsa, MlDsa44Params, MlDsa65Params, MlDsa87Params, Parameters as _};
+    use karat::schemes::mlkem::{Kem, MlKem512Params, MlKem768Params, MlKem1024Params, Parameters as _};
+    macro_rules! kem {
+        ($P:ty) => {
+            let kem = Kem::<$P>::new(Cpu::new()).unwrap();
+            let mut results = None;
+            let count = allocations(|| {
+                let (ek, dk) = kem.keygen(&[1; 32], &[2; 32]);
+                let (ciphertext, secret) = kem.encaps(&ek, &[3; 32]).unwrap();
+                results = Some((secret, kem.decaps(&dk, &ciphertext).unwrap()));
+            });
+            assert_eq!(count, 0, "{}", <$P>::NAME);
+            assert!(results.is_some_and(|(a, b)| a == b));
+        };
+    }
+    macro_rules! dsa {
+        ($P:ty) => {
+            let dsa = Dsa::<$P>::new(Cpu::new()).unwrap();
+            let mut result = None;
+            let count = allocations(|| {
+                let (pk, sk) = dsa.keygen(&[1; 32]);
+                let signature = dsa.sign(&sk, b"message", b"", &[0; 32]).unwrap();
+                result = Some(dsa.verify(&pk, b"message", b"", &signature));
+            });
+            assert_eq!(count, 0, "{}", <$P>::NAME);
+            assert_eq!(result, Some(Ok(())));
+        };
+    }
+    kem!(MlKem512Params);
+    kem!(MlKem768Params);
+    kem!(MlKem1024Params);
+    dsa!(MlDsa44Params);
+    dsa!(MlDsa65Params);
+    dsa!(MlDsa87Params);
+}

@@ -1,0 +1,127 @@
+//! `karat vectors` and `karat kat`.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::{Compression, write::GzEncoder};
+
+use crate::{json, karat, karat_in};
+
+fn vectors(ring: &str, more: &[&str]) -> crate::Run {
+    karat(&[&["vectors", "--ring", ring, "--count", "3", "--seed", "00ff"], more].concat())
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn vectors_validate_on_every_backend() {
+    let folder = tempfile::tempdir().unwrap();
+    for ring in ["ml-kem", "sntrup761", "n=100,q=97,f=x^100+3x^7+5", "q=1000,f=x^30-1"] {
+        let text = vectors(ring, &[]).ok();
+        assert_eq!(text, vectors(ring, &[]).ok(), "the same seed gives the same vectors");
+        assert_eq!(text, vectors(ring, &["--backend", "reference"]).ok());
+        fs::write(folder.path().join("v.rsp"), &text).unwrap();
+        fs::write(folder.path().join("v.rsp.gz"), gzip(text.as_bytes())).unwrap();
+        for backend in ["scalar", "reference"] {
+            let report = karat_in(folder.path(), &["kat", ".", "--backend", backend], "").ok();
+            assert!(report.ends_with("2 passed, 0 failed, 0 skipped\n"), "{report}");
+            assert!(report.contains("v.rsp.gz: ok, 7 passed, 0 failed\n"), "{report}");
+        }
+    }
+    assert_ne!(
+        vectors("ml-kem", &[]).ok(),
+        karat(&["vectors", "--ring", "ml-kem", "--count", "3", "--seed", "00fe"]).ok()
+    );
+}
+
+#[test]
+fn vectors_to_a_file_and_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("v.rsp");
+    let object = vectors("ml-kem", &["--json", "--out", out.to_str().unwrap()]).object("vectors");
+    assert_eq!(object["rows"][0]["count"], 7);
+    assert_eq!(fs::read_to_string(out).unwrap(), vectors("ml-kem", &[]).ok());
+    let object = vectors("q=17,f=x^2+1", &["--json"]).object("vectors");
+    assert_eq!(object["rows"][3]["a"], serde_json::json!([16, 16]));
+    assert_eq!(object["rows"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn the_built_in_vectors() {
+    let report = karat(&["kat", "kats"]).ok();
+    assert!(report.contains(" passed, 0 failed, "), "{report}");
+    let object = karat(&["kat", "kats", "--json"]).object("kat");
+    assert!(object["rows"].as_array().unwrap().iter().all(|row| row["result"] == "ok" || row["result"] == "skipped"));
+}
+
+#[test]
+fn vectors_from_elsewhere() {
+    let Some(folder) = std::env::var_os("KARAT_VECTORS") else {
+        eprintln!("skipped: KARAT_VECTORS is not set");
+        return;
+    };
+    let folder = Path::new(&folder).join("ring");
+    let report = karat(&["kat", folder.to_str().unwrap()]).ok();
+    assert!(report.ends_with(" passed, 0 failed, 0 skipped\n"), "{report}");
+}
+
+const TINY: &str = "[n = 2]\n[q = 17]\n[f = x^2 + 1]\n\ncount = 0\na = 2 6\nb = 5 1\nc = 4 15\n";
+
+/// Runs `karat kat` on one file.
+fn kat(name: &str, contents: &[u8], more: &[&str]) -> crate::Run {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), contents).unwrap();
+    karat_in(folder.path(), &[&["kat", name], more].concat(), "")
+}
+
+#[test]
+fn a_wrong_product_is_status_1() {
+    let wrong = TINY.replace("c = 4 15", "c = 4 14");
+    let run = kat("t.rsp", wrong.as_bytes(), &[]);
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    let expected = "t.rsp: FAILED, 0 passed, 1 failed; record 0 (line 5), coefficient 1 is 14 in the file and 15 here\n\
+                    0 passed, 1 failed, 0 skipped\n";
+    assert_eq!(run.stdout, expected);
+    let run = kat("t.rsp", wrong.as_bytes(), &["--json"]);
+    assert_eq!(run.code, 1);
+    let row = &json(&run.stdout, "kat")["rows"][0];
+    assert_eq!((&row["mismatch"]["record"], &row["mismatch"]["coefficient"]), (&0.into(), &1.into()));
+}
+
+#[test]
+fn damaged_files_are_status_2() {
+    let compressed = gzip(TINY.as_bytes());
+    let text = |from: &str, to: &str| TINY.replace(from, to).into_bytes();
+    for (name, contents, expected) in [
+        ("t.rsp", text("b = 5 1", "b = 5"), "t.rsp:7: `b` has 1 coefficients where the ring needs 2"),
+        ("t.rsp", text("b = 5 1", "b = 5 17"), "t.rsp:7: coefficient 1 of `b` is not reduced"),
+        ("t.rsp", text("b = 5 1", "b = 5 x"), "t.rsp:7: cannot read `x`"),
+        ("t.rsp", text("b = 5 1\n", ""), "t.rsp:5: record 0 has no `b`"),
+        ("t.rsp", text("[q = 17]", "[q = 1]"), "t.rsp:3: modulus 1"),
+        ("t.rsp", text("[q = 17]", "[q = 0]"), "t.rsp:3: modulus 0"),
+        ("t.rsp", text("[n = 2]", "[n = 3]"), "t.rsp:3: n = 3, but f has degree 2"),
+        ("t.rsp", text("count = 0", "count 0"), "t.rsp:5: cannot read `count 0`"),
+        ("t.rsp.gz", compressed[..compressed.len() - 9].to_vec(), "the gzip data is cut off"),
+    ] {
+        let run = kat(name, &contents, &[]);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.starts_with("error: ") && run.stderr.contains(expected), "{}", run.stderr);
+        assert!(run.stdout.ends_with("0 passed, 1 failed, 0 skipped\n"), "{}", run.stdout);
+        let run = kat(name, &contents, &["--json"]);
+        assert_eq!(run.code, 2);
+        assert_eq!(json(&run.stdout, "kat")["rows"][0]["result"], "error");
+    }
+}
+
+#[test]
+fn other_files_are_skipped() {
+    let run = kat("notes.md", b"# Notes\n\nnothing\n", &[]);
+    assert!(run.ok().ends_with("0 passed, 0 failed, 1 skipped\n"));
+    let folder = tempfile::tempdir().unwrap();
+    assert!(karat_in(folder.path(), &["kat", "."], "").error().contains("no file"));
+}
