@@ -1,4 +1,6 @@
 //! Passes over a plane: several layers while vectors are in registers.
+// Loops of fixed length over registers: an index says which register, a counter which node.
+#![allow(clippy::needless_range_loop, clippy::explicit_counter_loop)]
 
 use super::Arith;
 use super::tables::{Factors, Transform};

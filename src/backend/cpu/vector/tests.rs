@@ -36,7 +36,7 @@ fn float_products<A: Arith<L, T = f64>, const L: usize>(level: A::Level) {
                     let t = product(&arith, y as f64, w);
                     assert_eq!(t, t as i64 as f64, "an integer");
                     assert_eq!((y as i128 * w as i128 - t as i128) % q as i128, 0, "q = {q}, w = {w}, y = {y}");
-                    let bound = (q / 2) as i128 + ((y as i128).abs() * q as i128 >> 54) + 2;
+                    let bound = (q / 2) as i128 + (((y as i128).abs() * q as i128) >> 54) + 2;
                     assert!((t as i128).abs() <= bound, "q = {q}, w = {w}, y = {y}: {t}");
                 }
             }
@@ -74,7 +74,7 @@ fn shoup32<A: Arith<L, T = u32>, const L: usize>(level: A::Level) {
         for w in [0, 1, q / 2, q - 2, q - 1] {
             for y in [0, 1, q - 1, q, 2 * q, u32::MAX - q, u32::MAX - 1, u32::MAX] {
                 let t = product(&arith, y, w as u64);
-                assert!(t < 2 * q && (y as u64 * w as u64 - t as u64 % q as u64) % q as u64 == 0);
+                assert!(t < 2 * q && (y as u64 * w as u64 - t as u64 % q as u64).is_multiple_of(q as u64));
             }
         }
     }
