@@ -27,11 +27,14 @@
 //! A backend that is not there (the `Result` is an error) prints `skipped: <reason>`, and the test passes, unless
 //! the environment variable `KARAT_REQUIRE` names it: `KARAT_REQUIRE=cuda,avx512` turns those skips into failures.
 //!
+//! [`differential`] tests a single product function, without a backend around it.
+//!
 //! Functions return a [`Failure`] that says where what went wrong, and never panic over a wrong result. Up to
 //! `N = 2^12` whole products are compared with the oracle, above that 64 coefficients and both ends. Inputs are made
 //! by [`SplitMix64`] and the same in every run.
 
 mod contract;
+mod differential;
 mod domain;
 mod failure;
 mod inputs;
@@ -43,6 +46,7 @@ mod run;
 mod subject;
 mod transform;
 
+pub use differential::{Counterexample, Differential, Outcome, differential};
 pub use failure::{Failure, Place};
 pub use inputs::{Pattern, SplitMix64};
 pub use methods::check_methods;

@@ -8,3 +8,12 @@ karat::conformance! {
     single_threaded: Cpu::scalar().single_threaded(), small, large_batches;
     reference: Reference, small;
 }
+
+#[cfg(feature = "cuda")]
+mod gpu {
+    use karat::AnyBackend;
+
+    karat::conformance! {
+        cuda: AnyBackend::from_name("cuda");
+    }
+}

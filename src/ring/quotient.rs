@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<Option<i64>> {
+    fn number(&mut self) -> Result<Option<u64>> {
         self.rest = self.rest.trim_start();
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
@@ -196,7 +196,9 @@ impl<'a> Parser<'a> {
                 return Err(self.error("a sign is missing between two terms"));
             }
             let (exponent, size) = self.term()?;
-            out.push((exponent, if negative { -size } else { size }));
+            // The least number is one further from zero than the greatest.
+            let coefficient = if negative { 0i64.checked_sub_unsigned(size) } else { size.try_into().ok() };
+            out.push((exponent, coefficient.ok_or_else(|| self.error("a number is too large"))?));
             if self.rest.trim_start().is_empty() {
                 return Ok(out);
             }
@@ -206,7 +208,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn term(&mut self) -> Result<(usize, i64)> {
+    fn term(&mut self) -> Result<(usize, u64)> {
         let coefficient = self.number()?;
         let times = self.take('*');
         if times && coefficient.is_none() {
@@ -241,8 +243,17 @@ mod tests {
 
     #[test]
     fn reads_what_it_prints() {
-        for text in ["x^256 + 1", "x^509 - 1", "x^761 - x - 1", "x^100 + 3x^7 + 5", "x - 4", "x^2", "x^768 - x^384 + 1"]
-        {
+        for text in [
+            "x^256 + 1",
+            "x^509 - 1",
+            "x^761 - x - 1",
+            "x^100 + 3x^7 + 5",
+            "x - 4",
+            "x^2",
+            "x^768 - x^384 + 1",
+            "x^2 + 9223372036854775807x - 9223372036854775807",
+            "x^2 - 9223372036854775808x - 9223372036854775808",
+        ] {
             let (n, f) = Quotient::parse(text).unwrap();
             assert_eq!(f.display(n).to_string(), text);
         }
@@ -279,6 +290,10 @@ mod tests {
             "x^99999999999999999999+1",
             "x^200000+1",
             "99999999999999999999x+x^2",
+            "x^2+9223372036854775808x",
+            "x^2-9223372036854775809x",
+            "x^2-9223372036854775808x-x",
+            "x^18446744073709551615+1",
             "x^2-x^2",
             "x^2+1é",
         ] {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use crate::backend::buffer::Line;
 
@@ -20,7 +20,7 @@ pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&m
         _ => {
             let mut memory: Vec<Line> = alloc::vec![Line::default(); lines];
             let out = work(&mut bytemuck::cast_slice_mut(&mut memory)[..len]);
-            memory.as_mut_slice().zeroize();
+            erase(&mut memory);
             out
         }
     }
@@ -28,8 +28,16 @@ pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&m
 
 #[inline]
 fn on_stack<const LINES: usize, T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
-    let mut memory = [Line::default(); LINES];
+    let mut memory = [Line::ZERO; LINES];
     let out = work(&mut bytemuck::cast_slice_mut(memory.as_mut_slice())[..len]);
-    memory.as_mut_slice().zeroize();
+    erase(&mut memory);
     out
+}
+
+/// Overwrites memory with whole vectors, which volatile writes of single words cannot use; the barrier keeps the
+/// writes.
+#[inline]
+fn erase(memory: &mut [Line]) {
+    bytemuck::cast_slice_mut::<Line, u8>(memory).fill(0);
+    optimization_barrier(memory);
 }
