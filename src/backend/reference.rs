@@ -88,7 +88,7 @@ impl ReferencePlan {
     /// ```
     /// use karat::backend::ReferencePlan;
     /// let plan = ReferencePlan::new(&"n=2,q=17,f=x^2+1".parse()?)?;
-    /// assert_eq!(plan.coefficient(&[1, 2], &[3, 4], 0)?, (3 - 8 + 17) % 17);
+    /// assert_eq!(plan.coefficient(&[1, 2], &[3, 4], 0)?, 17 + 3 - 8);
     /// # Ok::<(), karat::Error>(())
     /// ```
     pub fn coefficient(&self, a: &[u64], b: &[u64], index: usize) -> Result<u64> {

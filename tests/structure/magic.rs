@@ -1,13 +1,17 @@
 //! Literals that claim where they come from: `magic: 20159 == round(2^26 / 3329)`.
 
-/// Whether code holds a decimal or hexadecimal literal of four or more digits outside strings.
+/// Whether code holds a decimal or hexadecimal literal of four or more digits outside strings. Masks are none: binary
+/// literals, and hexadecimal ones of one repeated digit.
 pub fn has_long_literal(code: &str) -> bool {
     let outside: String = code.split('"').step_by(2).collect::<Vec<_>>().join(" ");
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     outside.split(|c: char| !is_word(c)).any(|token| {
         let digits = token.strip_prefix("0x").unwrap_or(token);
         let digits: String = digits.chars().filter(|c| *c != '_').collect();
-        token.starts_with(|c: char| c.is_ascii_digit())
+        let repeated = digits.trim_end_matches('u').chars().all(|c| Some(c) == digits.chars().next());
+        let mask = token.starts_with("0b") || token.starts_with("0x") && repeated;
+        !mask
+            && token.starts_with(|c: char| c.is_ascii_digit())
             && digits.chars().take_while(|c| c.is_ascii_hexdigit()).count() >= 4
     })
 }
@@ -127,6 +131,9 @@ fn claims_are_evaluated() {
 
 #[test]
 fn long_literals_are_seen() {
-    assert!(has_long_literal("let x = 3329;") && has_long_literal("1_000u64") && has_long_literal("0xffff_u32"));
-    assert!(!has_long_literal("x2048 + 100 + u128::MAX + \"12345\"") && !has_long_literal("1 << 62"));
+    assert!(has_long_literal("let x = 3329;") && has_long_literal("1_000u64") && has_long_literal("0xfffe_u32"));
+    assert!(
+        !has_long_literal("x2048 + 100 + u128::MAX + \"12345\"")
+            && !has_long_literal("1 << 62 & 0xffffu & 0b1010_1010")
+    );
 }

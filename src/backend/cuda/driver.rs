@@ -371,6 +371,7 @@ unsafe impl Device for Driver {
         Ok(module)
     }
 
+    // SAFETY: as the trait's method says.
     unsafe fn launch(&self, module: &DriverModule, kernel: &'static str, grid: Grid, launch: &[u8]) -> Result<()> {
         self.0.context.bind()?;
         let function = module.0.function(kernel, grid.shared)?;

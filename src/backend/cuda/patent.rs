@@ -34,7 +34,7 @@ pub struct Values<D: Device> {
 }
 
 /// Coefficients of a sub-polynomial that one block transforms: two for each of its threads.
-pub const MAX_POINTS: usize = 2048;
+pub const MAX_POINTS: usize = 1 << 11;
 
 impl<D: Device> Patent<D> {
     /// Prepares a ring `Z_q[x]/(x^N + 1)`.

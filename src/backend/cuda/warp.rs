@@ -27,7 +27,7 @@ impl WarpRing {
         let ntt = Ntt::of_ring(ring).ok()?;
         let (shape, q) = (ntt.shape(), ring.q());
         let layers = shape.layers() as u64;
-        if shape.wrap != Wrap::Negacyclic || ![256, 512, 1024].contains(&ring.n()) || shape.width > 2 {
+        if shape.wrap != Wrap::Negacyclic || ![256, 512, 1 << 10].contains(&ring.n()) || shape.width > 2 {
             return None;
         }
         let word = u32::MAX as u64;
