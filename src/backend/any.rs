@@ -48,7 +48,7 @@ pub enum AnyPlan {
     Cpu(cpu::Plan),
     /// For an NVIDIA GPU.
     #[cfg(feature = "cuda")]
-    Cuda(cuda::Plan<cuda::Driver>),
+    Cuda(alloc::boxed::Box<cuda::Plan<cuda::Driver>>),
 }
 
 /// Calls one method on the backend, plan and buffers that belong together; those of another backend are an error.
@@ -126,7 +126,7 @@ impl<R: Ring> RingMul<R> for AnyBackend {
             Self::Reference(b) => b.plan(ring).map(AnyPlan::Reference),
             Self::Cpu(b) => b.plan(ring).map(AnyPlan::Cpu),
             #[cfg(feature = "cuda")]
-            Self::Cuda(b) => b.plan(ring).map(AnyPlan::Cuda),
+            Self::Cuda(b) => b.plan(ring).map(|plan| AnyPlan::Cuda(alloc::boxed::Box::new(plan))),
         }
     }
 

@@ -8,7 +8,7 @@ pub fn has_long_literal(code: &str) -> bool {
     outside.split(|c: char| !is_word(c)).any(|token| {
         let digits = token.strip_prefix("0x").unwrap_or(token);
         let digits: String = digits.chars().filter(|c| *c != '_').collect();
-        let repeated = digits.trim_end_matches('u').chars().all(|c| Some(c) == digits.chars().next());
+        let repeated = digits.trim_end_matches('u').chars().all(|c| digits.starts_with(c));
         let mask = token.starts_with("0b") || token.starts_with("0x") && repeated;
         !mask
             && token.starts_with(|c: char| c.is_ascii_digit())

@@ -43,10 +43,10 @@ fn file_name(program: &Program, architecture: &str) -> String {
 /// Machine code of a program: from the pack, the cache, or NVRTC.
 pub(super) fn find(program: &Program, architecture: &str) -> Result<Vec<u8>> {
     let name = file_name(program, architecture);
-    if let Some(pack) = std::env::var_os("KARAT_KERNEL_PACK") {
-        if let Some(cubin) = read(&Path::new(&pack).join(&name)) {
-            return Ok(cubin);
-        }
+    if let Some(pack) = std::env::var_os("KARAT_KERNEL_PACK")
+        && let Some(cubin) = read(&Path::new(&pack).join(&name))
+    {
+        return Ok(cubin);
     }
     let Some(folder) = folder() else { return compile(program, architecture) };
     // Code of another compiler version is another file.

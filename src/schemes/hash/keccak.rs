@@ -3,7 +3,9 @@
 //! The states lie word by word, `[[u64; LANES]; 25]`. With AVX-512 eight states cost hardly more than one in scalar
 //! code, with AVX2 four cost about twice as much.
 
-use zeroize::{Zeroize, Zeroizing};
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use crate::backend::cpu::Level;
 
