@@ -8,7 +8,7 @@ use crate::backend::buffer::Line;
 
 /// Calls `work` with `len` lanes of scratch memory, zero at first, aligned to 64 bytes, erased afterwards.
 ///
-/// Up to 32 KiB lie on the stack: products up to N = 1024 allocate nothing.
+/// Up to 64 KiB lie on the stack: products up to N = 1024 allocate nothing.
 #[inline]
 pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
     let lines = (len * size_of::<T>()).div_ceil(64);
@@ -17,6 +17,7 @@ pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&m
         17..=64 => on_stack::<64, T, O>(len, work),
         65..=256 => on_stack::<256, T, O>(len, work),
         257..=512 => on_stack::<512, T, O>(len, work),
+        513..=1024 => on_stack::<1024, T, O>(len, work),
         _ => {
             let mut memory: Vec<Line> = alloc::vec![Line::default(); lines];
             let out = work(&mut bytemuck::cast_slice_mut(&mut memory)[..len]);

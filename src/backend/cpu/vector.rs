@@ -17,6 +17,8 @@ mod pointwise;
 mod shoup32;
 mod shoup64;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use float::Float;
 use mont16::Mont16;

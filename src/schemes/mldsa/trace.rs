@@ -9,10 +9,7 @@ use shake::{ExtendableOutput, Shake128, Update, XofReader};
 
 use super::round::{decompose, power2round};
 use super::sample::{challenge, mask, matrix, secrets};
-use super::{
-    Array, Coeffs, Dilithium2Params, Dilithium3Params, Dilithium5Params, Dsa, MlDsa44Params, MlDsa65Params,
-    MlDsa87Params, N, Parameters, Q,
-};
+use super::{Array, Coeffs, Dilithium2Params, Dilithium3Params, Dilithium5Params, Dsa, N, Parameters, Q};
 use crate::Cpu;
 use crate::schemes::hash::{Lanes, shake256};
 
@@ -148,19 +145,4 @@ fn dilithium3() {
 #[test]
 fn dilithium5() {
     check::<Dilithium5Params>("6c09be6018121da1fc8cb8077dcc2ff5a31b0cadc921629e253f87c7bede84cf");
-}
-
-#[test]
-fn ml_dsa_44() {
-    check::<MlDsa44Params>("5f0d135c0f7fd43f3fb9727265fcd6ec3651eb8c67c04ea5f3d8dfa1d99740d2");
-}
-
-#[test]
-fn ml_dsa_65() {
-    check::<MlDsa65Params>("14bf84918ee90e7afbd580191d3eb890d4557e0900b1145e39a8399ef7dd3fba");
-}
-
-#[test]
-fn ml_dsa_87() {
-    check::<MlDsa87Params>("759a3ba35210c7e27ff90a7ce5e399295533b82ef125e6ec98af158e00268e44");
 }
