@@ -227,11 +227,11 @@ pub fn length(log2_n: u32) -> Result<Vec<RingSpec>> {
         out.push(RingSpec::new(n, prime(50, n)?, Quotient::Cyclic)?);
         out.push(RingSpec::new(n, 1 << 61, Quotient::Cyclic)?);
     }
-    if log2_n < 11 || log2_n % 2 == 1 {
+    if log2_n < 11 || !log2_n.is_multiple_of(2) {
         out.push(RingSpec::negacyclic(n, prime(60, 2 * n)?)?);
         out.push(RingSpec::negacyclic(n, 8192)?);
     }
-    if log2_n > 0 && (log2_n < 11 || log2_n % 2 == 1) {
+    if log2_n > 0 && (log2_n < 11 || !log2_n.is_multiple_of(2)) {
         let (_, f) = Quotient::parse(&alloc::format!("x^{n}-x-1"))?;
         out.push(RingSpec::new(n, 4591, f)?);
     }
