@@ -107,15 +107,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     }
 
     #[inline(always)]
-    fn inverse_pass(
-        &self,
-        arith: &A,
-        part: &mut [[A::T; L]],
-        layer: u32,
-        radix: u32,
-        first: usize,
-        scale: &[A::W; 2],
-    ) {
+    fn inverse_pass(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, radix: u32, first: usize, scale: &[A::W; 2]) {
         match (radix, layer) {
             (1, 0) => self.inverse_nodes::<2, true>(arith, part, layer, first, scale),
             (2, 0) => self.inverse_nodes::<4, true>(arith, part, layer, first, scale),
@@ -270,11 +262,7 @@ impl<'a, T, const L: usize> Steps<'a, T, L> {
 /// The factors of a node's layers, as in a heap: entry 1 the node's own, 2 and 3 its children's; entry 0 is unused.
 /// `node` counts from the number of nodes in its layer.
 #[inline(always)]
-fn node_factors<A: Arith<L>, const L: usize, const R: usize>(
-    arith: &A,
-    zetas: &[[A::T; 2]],
-    node: usize,
-) -> [A::W; R] {
+fn node_factors<A: Arith<L>, const L: usize, const R: usize>(arith: &A, zetas: &[[A::T; 2]], node: usize) -> [A::W; R] {
     let mut w = [arith.broadcast(&zetas[node]); R];
     if R > 2 {
         let children = &zetas[2 * node..][..2];
