@@ -8,6 +8,7 @@ use karat::schemes::Array;
 
 use karat::schemes::mldsa::{self, Dsa};
 use karat::schemes::mlkem::{self, Kem};
+use sha2::{Digest, Sha256};
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 
 fn draw<const LEN: usize>(stream: &mut Shake128Reader) -> [u8; LEN] {
@@ -29,7 +30,7 @@ fn kem<P: mlkem::Parameters>(rounds: usize) -> String {
         assert_eq!(kem.decaps(dk.as_ref(), ciphertext.as_ref()), Ok(secret));
         let rejected = kem.decaps(dk.as_ref(), random.as_ref()).unwrap();
         for part in [ek.as_ref(), dk.as_ref(), ciphertext.as_ref(), &secret, &rejected] {
-            results.update(part);
+            Update::update(&mut results, part);
         }
     }
     hex::encode(draw::<32>(&mut results.finalize_xof()))
@@ -64,8 +65,8 @@ fn dsa<P: mldsa::Parameters>(rounds: usize) -> String {
         let (pk, sk) = dsa.keygen(&draw(&mut stream));
         let signature = dsa.sign(sk.as_ref(), b"", b"", &[0; 32]).unwrap();
         assert_eq!(dsa.verify(pk.as_ref(), b"", b"", signature.as_ref()), Ok(()));
-        results.update(pk.as_ref());
-        results.update(signature.as_ref());
+        Update::update(&mut results, pk.as_ref());
+        Update::update(&mut results, signature.as_ref());
     }
     hex::encode(draw::<32>(&mut results.finalize_xof()))
 }
@@ -86,4 +87,51 @@ fn ml_dsa_65() {
 fn ml_dsa_87() {
     assert_eq!(dsa::<mldsa::MlDsa87Params>(100), "8c3ad714777622b8f21ce31bb35f71394f23bc0fcf3c78ace5d608990f3b061b");
     assert_eq!(dsa::<mldsa::MlDsa87Params>(10000), "80a8cf39317f7d0be0e24972c51ac152bd2a3e09bc0c32ce29dd82c4e7385e60");
+}
+
+/// The 10,000 runs of the reference implementation's test program (github.com/pq-crystals/kyber, `SHA256SUMS`): its
+/// randomness is the SHAKE-128 stream of the empty string.
+fn reference<P: mlkem::Parameters>() -> String {
+    let kem = Kem::<P>::new(Cpu::new()).unwrap();
+    let mut stream = Shake128::default().finalize_xof();
+    let mut sha = Sha256::new();
+    let mut line =
+        |name: &str, value: &[u8]| sha2::Digest::update(&mut sha, format!("{name}: {}\n", hex::encode(value)));
+    for _ in 0..10_000 {
+        let (ek, dk) = kem.keygen(&draw(&mut stream), &draw(&mut stream));
+        line("Public Key", ek.as_ref());
+        line("Secret Key", dk.as_ref());
+        let (ciphertext, secret) = kem.encaps(ek.as_ref(), &draw(&mut stream)).unwrap();
+        line("Ciphertext", ciphertext.as_ref());
+        line("Shared Secret B", &secret);
+        line("Shared Secret A", &kem.decaps(dk.as_ref(), ciphertext.as_ref()).unwrap());
+        let mut random = P::Ct::filled(0);
+        stream.read(random.as_mut());
+        line("Pseudorandom shared Secret A", &kem.decaps(dk.as_ref(), random.as_ref()).unwrap());
+    }
+    hex::encode(sha.finalize())
+}
+
+#[test]
+fn reference_runs_512() {
+    assert_eq!(
+        reference::<mlkem::MlKem512Params>(),
+        "4d34994299a8f8dcb36c550951a00f6e16918d6d5b6f280ee2aa12a7bf8375a0"
+    );
+}
+
+#[test]
+fn reference_runs_768() {
+    assert_eq!(
+        reference::<mlkem::MlKem768Params>(),
+        "b59ac4d2b429b1f8c3b8a5542fb638179da2fd8b1212891d2f976e70e219fed1"
+    );
+}
+
+#[test]
+fn reference_runs_1024() {
+    assert_eq!(
+        reference::<mlkem::MlKem1024Params>(),
+        "3f577090c7cb7a345ce0417a2a2353153a9f1b8d79f8d927cb6a7b4ec17fd2a1"
+    );
 }

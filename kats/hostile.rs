@@ -179,16 +179,21 @@ fn cut_at_every_byte() {
 
 #[test]
 fn other_formats_are_skipped_with_a_reason() {
-    for (name, content) in [
-        ("kem.rsp", "# Kyber512\n\ncount = 0\nseed = 061550\npk = 11\n"),
-        ("hash.rsp", "[L = 32]\n\nLen = 0\nMsg = 00\nMD = e3\n"),
-        ("acvp.json", "{\"vsId\": 42, \"algorithm\": \"ML-KEM\"}"),
-        ("README.md", "# Vectors\n"),
-        ("empty", ""),
-    ] {
+    for (name, content) in
+        [("hash.rsp", "[L = 32]\n\nLen = 0\nMsg = 00\nMD = e3\n"), ("README.md", "# Vectors\n"), ("empty", "")]
+    {
         let report = check(name, content.as_bytes());
         assert_eq!((report.passed, report.failed, report.skipped()), (0, 0, 1), "{name}");
         assert!(report.is_ok() && report.format.is_none() && !report.skips[0].reason.is_empty());
+    }
+    // Of a scheme that is known, and damaged: an error or a skip, never passed.
+    for (name, content) in [
+        ("kem.rsp", "# Kyber512\n\ncount = 0\nseed = 061550\npk = 11\n"),
+        ("acvp.json", "{\"vsId\": 42, \"algorithm\": \"ML-KEM\"}"),
+    ] {
+        let report = check(name, content.as_bytes());
+        assert_eq!(report.passed, 0, "{name}");
+        assert!(!report.is_ok() || report.skipped() > 0, "{name}");
     }
 }
 

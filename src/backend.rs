@@ -6,6 +6,8 @@
 mod any;
 mod buffer;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod reference;
 mod select;
 

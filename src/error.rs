@@ -109,6 +109,14 @@ pub enum Error {
         /// Why, and what can be done.
         reason: String,
     },
+    /// A device, its driver or its compiler reported a failure.
+    #[error("the device failed while {operation}: {reason}")]
+    Device {
+        /// What was being done.
+        operation: &'static str,
+        /// What was reported.
+        reason: String,
+    },
     /// Memory for a buffer could not be had.
     #[error("out of memory: {bytes} bytes for a buffer were refused; use a smaller batch")]
     OutOfMemory {

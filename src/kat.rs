@@ -3,8 +3,10 @@
 //! - [`rsp`]: the ring format, a streaming reader and writer.
 //! - [`Runner`]: validates files of any known [`Format`] on any backend.
 //! - [`vectors`]: deterministic vectors for any ring, from a seed.
+//! - `scheme` (feature `cli`): vectors of ML-KEM and ML-DSA, and whatever is checked against them: karat itself, or a
+//!   program in any language. `nist` and `acvp` write such vectors.
 //!
-//! Everything streams: memory does not grow with the number of records.
+//! Ring files stream: memory does not grow with the number of records.
 //!
 //! ```
 //! use karat::{AnyBackend, kat::{Runner, vectors}};
@@ -19,7 +21,7 @@
 //! ```
 
 #[cfg(feature = "cli")]
-mod acvp;
+pub mod acvp;
 #[cfg(feature = "cli")]
 mod cctv;
 #[cfg(feature = "cli")]

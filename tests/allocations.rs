@@ -92,3 +92,43 @@ fn slices() {
     mul_slices(presets::MlDsa);
     mul_slices(presets::Falcon512);
 }
+
+/// Single calls of the schemes, from encoded keys.
+#[cfg(all(feature = "mlkem", feature = "mldsa"))]
+#[test]
+fn schemes() {
+    use karat::schemes::mldsa::{Dsa, MlDsa44Params, MlDsa65Params, MlDsa87Params, Parameters as _};
+    use karat::schemes::mlkem::{Kem, MlKem512Params, MlKem768Params, MlKem1024Params, Parameters as _};
+    macro_rules! kem {
+        ($P:ty) => {
+            let kem = Kem::<$P>::new(Cpu::new()).unwrap();
+            let mut results = None;
+            let count = allocations(|| {
+                let (ek, dk) = kem.keygen(&[1; 32], &[2; 32]);
+                let (ciphertext, secret) = kem.encaps(&ek, &[3; 32]).unwrap();
+                results = Some((secret, kem.decaps(&dk, &ciphertext).unwrap()));
+            });
+            assert_eq!(count, 0, "{}", <$P>::NAME);
+            assert!(results.is_some_and(|(a, b)| a == b));
+        };
+    }
+    macro_rules! dsa {
+        ($P:ty) => {
+            let dsa = Dsa::<$P>::new(Cpu::new()).unwrap();
+            let mut result = None;
+            let count = allocations(|| {
+                let (pk, sk) = dsa.keygen(&[1; 32]);
+                let signature = dsa.sign(&sk, b"message", b"", &[0; 32]).unwrap();
+                result = Some(dsa.verify(&pk, b"message", b"", &signature));
+            });
+            assert_eq!(count, 0, "{}", <$P>::NAME);
+            assert_eq!(result, Some(Ok(())));
+        };
+    }
+    kem!(MlKem512Params);
+    kem!(MlKem768Params);
+    kem!(MlKem1024Params);
+    dsa!(MlDsa44Params);
+    dsa!(MlDsa65Params);
+    dsa!(MlDsa87Params);
+}

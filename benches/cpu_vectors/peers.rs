@@ -12,6 +12,7 @@ pub struct Poly<T, const N: usize>(pub [T; N]);
 pub type Kem = Poly<i16, 256>;
 pub type Dsa = Poly<i32, 256>;
 
+// SAFETY: the signatures are those of the C sources that pqcrypto-mlkem and pqcrypto-mldsa ship.
 unsafe extern "C" {
     fn PQCLEAN_MLKEM768_AVX2_poly_ntt(r: *mut Kem);
     fn PQCLEAN_MLKEM768_AVX2_poly_invntt_tomont(r: *mut Kem);

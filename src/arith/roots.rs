@@ -37,7 +37,7 @@ pub fn primitive_root_of_unity(p: u64, order: u64) -> Result<u64> {
     }
     // A non-residue's power has the full order; half of all candidates are non-residues.
     let root = (2..p)
-        .take(1000)
+        .take(1 << 10)
         .map(|x| m.pow(x, (p - 1) / order))
         .find(|r| m.pow(*r, order / 2) == p - 1)
         .or(if p == 3 { Some(2) } else { None })

@@ -1,5 +1,7 @@
 //! A backend chosen at run time.
 
+#[cfg(feature = "cuda")]
+use super::cuda::{self, Cuda};
 use super::{Backend, Cpu, Erase, HostBuffer, Matrix, Reference, ReferencePlan, RingMul, cpu};
 use crate::arith::Word;
 use crate::ring::Ring;
@@ -20,6 +22,9 @@ pub enum AnyBackend {
     Reference(Reference),
     /// The CPU, at one of its levels.
     Cpu(Cpu),
+    /// An NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    Cuda(Cuda),
 }
 
 /// A buffer of [`AnyBackend`].
@@ -28,6 +33,9 @@ pub enum AnyBackend {
 pub enum AnyBuffer<W> {
     /// Host memory.
     Host(HostBuffer<W>),
+    /// A GPU's memory.
+    #[cfg(feature = "cuda")]
+    Cuda(cuda::DeviceBuffer<cuda::Driver, W>),
 }
 
 /// A plan of [`AnyBackend`].
@@ -38,14 +46,34 @@ pub enum AnyPlan {
     Reference(ReferencePlan),
     /// For the CPU.
     Cpu(cpu::Plan),
+    /// For an NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    Cuda(alloc::boxed::Box<cuda::Plan<cuda::Driver>>),
 }
 
-/// Calls one method on the backend and plan that belong together; a plan of another backend is an error.
+/// Calls one method on the backend, plan and buffers that belong together; those of another backend are an error.
 macro_rules! dispatch {
-    ($self:ident, $plan:ident, |$b:ident, $p:ident| $call:expr) => {
-        match ($self, $plan) {
-            (AnyBackend::Reference($b), AnyPlan::Reference($p)) => $call,
-            (AnyBackend::Cpu($b), AnyPlan::Cpu($p)) => $call,
+    ($self:ident, $plan:ident, [$($buffer:ident),*], |$b:ident, $p:ident| $call:expr) => {
+        match ($self, $plan, $($buffer),*) {
+            (AnyBackend::Reference($b), AnyPlan::Reference($p), $(AnyBuffer::Host($buffer)),*) => $call,
+            (AnyBackend::Cpu($b), AnyPlan::Cpu($p), $(AnyBuffer::Host($buffer)),*) => $call,
+            #[cfg(feature = "cuda")]
+            (AnyBackend::Cuda($b), AnyPlan::Cuda($p), $(AnyBuffer::Cuda($buffer)),*) => $call,
+            #[allow(unreachable_patterns)]
+            _ => Err(Error::Foreign("backends")),
+        }
+    };
+}
+
+/// Calls one method on the backend and the buffer that belong together.
+macro_rules! copy {
+    ($self:ident, $buffer:ident, |$b:ident| $call:expr) => {
+        match ($self, $buffer) {
+            (AnyBackend::Reference($b), AnyBuffer::Host($buffer)) => $call,
+            (AnyBackend::Cpu($b), AnyBuffer::Host($buffer)) => $call,
+            #[cfg(feature = "cuda")]
+            (AnyBackend::Cuda($b), AnyBuffer::Cuda($buffer)) => $call,
+            #[cfg(feature = "cuda")]
             _ => Err(Error::Foreign("backends")),
         }
     };
@@ -56,6 +84,8 @@ impl Backend for AnyBackend {
         match self {
             Self::Reference(b) => b.name(),
             Self::Cpu(b) => b.name(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(b) => b.name(),
         }
     }
 
@@ -65,29 +95,25 @@ impl Backend for AnyBackend {
         match self {
             Self::Reference(b) => b.alloc(len, erase).map(AnyBuffer::Host),
             Self::Cpu(b) => b.alloc(len, erase).map(AnyBuffer::Host),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(b) => b.alloc(len, erase).map(AnyBuffer::Cuda),
         }
     }
 
     fn upload<W: Word>(&self, source: &[W], target: &mut AnyBuffer<W>) -> Result<()> {
-        let AnyBuffer::Host(target) = target;
-        match self {
-            Self::Reference(b) => b.upload(source, target),
-            Self::Cpu(b) => b.upload(source, target),
-        }
+        copy!(self, target, |b| b.upload(source, target))
     }
 
     fn download<W: Word>(&self, source: &AnyBuffer<W>, target: &mut [W]) -> Result<()> {
-        let AnyBuffer::Host(source) = source;
-        match self {
-            Self::Reference(b) => b.download(source, target),
-            Self::Cpu(b) => b.download(source, target),
-        }
+        copy!(self, source, |b| b.download(source, target))
     }
 
     fn synchronize(&self) -> Result<()> {
         match self {
             Self::Reference(b) => b.synchronize(),
             Self::Cpu(b) => b.synchronize(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(b) => b.synchronize(),
         }
     }
 }
@@ -99,6 +125,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         match self {
             Self::Reference(b) => b.plan(ring).map(AnyPlan::Reference),
             Self::Cpu(b) => b.plan(ring).map(AnyPlan::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(b) => b.plan(ring).map(|plan| AnyPlan::Cuda(alloc::boxed::Box::new(plan))),
         }
     }
 
@@ -106,6 +134,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         match plan {
             AnyPlan::Reference(p) => RingMul::<R>::ntt_words(&Reference, p),
             AnyPlan::Cpu(p) => p.ntt_words(),
+            #[cfg(feature = "cuda")]
+            AnyPlan::Cuda(p) => p.ntt_words(),
         }
     }
 
@@ -113,6 +143,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         match plan {
             AnyPlan::Reference(p) => RingMul::<R>::prepared_words(&Reference, p),
             AnyPlan::Cpu(p) => p.prepared_words(),
+            #[cfg(feature = "cuda")]
+            AnyPlan::Cuda(p) => p.prepared_words(),
         }
     }
 
@@ -120,6 +152,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         match plan {
             AnyPlan::Reference(p) => RingMul::<R>::max_terms(&Reference, p),
             AnyPlan::Cpu(p) => p.max_terms(),
+            #[cfg(feature = "cuda")]
+            AnyPlan::Cuda(p) => p.max_terms(),
         }
     }
 
@@ -130,8 +164,7 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         coefficients: &AnyBuffer<R::Word>,
         ntt: &mut AnyBuffer<u64>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(coefficients), AnyBuffer::Host(ntt)) = (coefficients, ntt);
-        dispatch!(self, plan, |b, p| RingMul::<R>::ntt(b, p, batch, coefficients, ntt))
+        dispatch!(self, plan, [coefficients, ntt], |b, p| RingMul::<R>::ntt(b, p, batch, coefficients, ntt))
     }
 
     fn intt(
@@ -141,8 +174,7 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         ntt: &AnyBuffer<u64>,
         coefficients: &mut AnyBuffer<R::Word>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(coefficients), AnyBuffer::Host(ntt)) = (coefficients, ntt);
-        dispatch!(self, plan, |b, p| RingMul::<R>::intt(b, p, batch, ntt, coefficients))
+        dispatch!(self, plan, [coefficients, ntt], |b, p| RingMul::<R>::intt(b, p, batch, ntt, coefficients))
     }
 
     fn mat_vec(
@@ -153,13 +185,11 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         vector: &AnyBuffer<u64>,
         out: &mut AnyBuffer<u64>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(matrix), AnyBuffer::Host(vector), AnyBuffer::Host(out)) = (matrix, vector, out);
-        dispatch!(self, plan, |b, p| RingMul::<R>::mat_vec(b, p, shape, matrix, vector, out))
+        dispatch!(self, plan, [matrix, vector, out], |b, p| RingMul::<R>::mat_vec(b, p, shape, matrix, vector, out))
     }
 
     fn prepare(&self, plan: &AnyPlan, batch: usize, ntt: &AnyBuffer<u64>, prepared: &mut AnyBuffer<u64>) -> Result<()> {
-        let (AnyBuffer::Host(ntt), AnyBuffer::Host(prepared)) = (ntt, prepared);
-        dispatch!(self, plan, |b, p| RingMul::<R>::prepare(b, p, batch, ntt, prepared))
+        dispatch!(self, plan, [ntt, prepared], |b, p| RingMul::<R>::prepare(b, p, batch, ntt, prepared))
     }
 
     fn pointwise_prepared(
@@ -171,8 +201,9 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         prepared: &AnyBuffer<u64>,
         out: &mut AnyBuffer<u64>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(a), AnyBuffer::Host(prepared), AnyBuffer::Host(out)) = (a, prepared, out);
-        dispatch!(self, plan, |b, p| RingMul::<R>::pointwise_prepared(b, p, batch, shared, a, prepared, out))
+        dispatch!(self, plan, [a, prepared, out], |b, p| RingMul::<R>::pointwise_prepared(
+            b, p, batch, shared, a, prepared, out
+        ))
     }
 
     fn mul(
@@ -183,8 +214,7 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         b: &AnyBuffer<R::Word>,
         out: &mut AnyBuffer<R::Word>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(a), AnyBuffer::Host(b), AnyBuffer::Host(out)) = (a, b, out);
-        dispatch!(self, plan, |backend, p| RingMul::<R>::mul(backend, p, batch, a, b, out))
+        dispatch!(self, plan, [a, b, out], |backend, p| RingMul::<R>::mul(backend, p, batch, a, b, out))
     }
 
     fn export_ntt(
@@ -194,8 +224,7 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         ntt: &AnyBuffer<u64>,
         residues: &mut AnyBuffer<R::Word>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(ntt), AnyBuffer::Host(residues)) = (ntt, residues);
-        dispatch!(self, plan, |b, p| RingMul::<R>::export_ntt(b, p, batch, ntt, residues))
+        dispatch!(self, plan, [ntt, residues], |b, p| RingMul::<R>::export_ntt(b, p, batch, ntt, residues))
     }
 
     fn import_ntt(
@@ -205,7 +234,6 @@ impl<R: Ring> RingMul<R> for AnyBackend {
         residues: &AnyBuffer<R::Word>,
         ntt: &mut AnyBuffer<u64>,
     ) -> Result<()> {
-        let (AnyBuffer::Host(residues), AnyBuffer::Host(ntt)) = (residues, ntt);
-        dispatch!(self, plan, |b, p| RingMul::<R>::import_ntt(b, p, batch, residues, ntt))
+        dispatch!(self, plan, [residues, ntt], |b, p| RingMul::<R>::import_ntt(b, p, batch, residues, ntt))
     }
 }

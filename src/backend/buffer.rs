@@ -16,6 +16,11 @@ use crate::{Error, Result};
 #[repr(C, align(64))]
 pub(super) struct Line([u64; 8]);
 
+impl Line {
+    /// Zeros, as a constant: whole blocks of them become one `memset`.
+    pub(super) const ZERO: Self = Self([0; 8]);
+}
+
 impl DefaultIsZeroes for Line {}
 
 /// Words on the host, aligned to 64 bytes. `Debug` prints no contents.

@@ -49,24 +49,23 @@ impl ReferencePlan {
         Ok(Self { n: spec.n(), modulus, tail, spec: spec.clone() })
     }
 
+    /// One coefficient of the product of polynomials over `Z_q`.
+    fn linear(&self, a: &[u64], b: &[u64], degree: usize) -> u64 {
+        let m = &self.modulus;
+        let (first, last) = (degree.saturating_sub(self.n - 1), degree.min(self.n - 1));
+        // Sums of four products of residues below 2^62 fit 126 bits, sums of more of smaller ones.
+        let room = 4usize << (2 * (62 - m.bits())).min(20);
+        let (a, b) = (&a[first..=last], &b[degree - last..=degree - first]);
+        a.chunks(room).zip(b.rchunks(room)).fold(0, |sum, (a, b)| {
+            let products = a.iter().zip(b.iter().rev()).map(|(x, y)| *x as u128 * *y as u128);
+            m.add(sum, m.reduce_wide(products.sum()))
+        })
+    }
+
     /// `acc += a · b` in the ring.
     fn mul_add(&self, a: &[u64], b: &[u64], acc: &mut [u64]) {
         let (n, m) = (self.n, &self.modulus);
-        let mut product = alloc::vec![0u64; 2 * n - 1];
-        for (k, c) in product.iter_mut().enumerate() {
-            // Sums of four products of residues below 2^62 fit 126 bits.
-            let pairs = k.saturating_sub(n - 1)..=k.min(n - 1);
-            let mut sum = 0u64;
-            let mut wide = 0u128;
-            for (count, i) in pairs.enumerate() {
-                wide += a[i] as u128 * b[k - i] as u128;
-                if count % 4 == 3 {
-                    sum = m.add(sum, m.reduce_wide(wide));
-                    wide = 0;
-                }
-            }
-            *c = m.add(sum, m.reduce_wide(wide));
-        }
+        let mut product: Vec<u64> = (0..2 * n - 1).map(|degree| self.linear(a, b, degree)).collect();
         for k in (n..2 * n - 1).rev() {
             for (exponent, coefficient) in &self.tail {
                 let target = k - n + exponent;
@@ -89,7 +88,7 @@ impl ReferencePlan {
     /// ```
     /// use karat::backend::ReferencePlan;
     /// let plan = ReferencePlan::new(&"n=2,q=17,f=x^2+1".parse()?)?;
-    /// assert_eq!(plan.coefficient(&[1, 2], &[3, 4], 0)?, (3 - 8 + 17) % 17);
+    /// assert_eq!(plan.coefficient(&[1, 2], &[3, 4], 0)?, 17 + 3 - 8);
     /// # Ok::<(), karat::Error>(())
     /// ```
     pub fn coefficient(&self, a: &[u64], b: &[u64], index: usize) -> Result<u64> {
@@ -106,13 +105,16 @@ impl ReferencePlan {
         let mut share = alloc::vec![0u64; 2 * n - 1];
         share[index] = 1;
         for i in 0..n - 1 {
-            share[n + i] = self.tail.iter().fold(0, |sum, (exponent, c)| m.add(sum, m.mul(*c, share[exponent + i])));
+            for (exponent, c) in &self.tail {
+                let lower = share[exponent + i];
+                if lower != 0 {
+                    share[n + i] = m.add(share[n + i], m.mul(*c, lower));
+                }
+            }
         }
         let mut sum = 0;
         for (degree, share) in share.into_iter().enumerate().filter(|(_, share)| *share != 0) {
-            let pairs = degree.saturating_sub(n - 1)..=degree.min(n - 1);
-            let linear = pairs.fold(0, |sum, i| m.add(sum, m.mul(a[i], b[degree - i])));
-            sum = m.add(sum, m.mul(share, linear));
+            sum = m.add(sum, m.mul(share, self.linear(a, b, degree)));
         }
         Ok(sum)
     }

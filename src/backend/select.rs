@@ -6,7 +6,8 @@ use crate::error::excerpt;
 use crate::{Error, Result};
 
 impl AnyBackend {
-    /// The backend of this name: `auto`, `scalar`, `avx2`, `avx512` or `reference`.
+    /// The backend of this name: `auto`, `scalar`, `avx2`, `avx512` or `reference`; with the feature `cuda` also
+    /// `cuda`, and `cuda:i` for the GPU of number `i`.
     ///
     /// `auto` is the fastest level of this CPU; it never moves data to another device.
     ///
@@ -15,11 +16,19 @@ impl AnyBackend {
     /// cannot be met never falls back.
     pub fn from_name(name: &str) -> Result<Self> {
         let unavailable = |reason: &str| Err(Error::BackendUnavailable { name: excerpt(name), reason: reason.into() });
+        #[cfg(feature = "cuda")]
+        if let Some(ordinal) = cuda_ordinal(name) {
+            return super::cuda::Cuda::new(ordinal).map(Self::Cuda);
+        }
         match name {
             "auto" => Ok(Self::Cpu(Cpu::new())),
             "reference" => Ok(Self::Reference(Reference)),
             _ => match Level::ALL.into_iter().find(|level| level.name() == name) {
                 Some(level) => Cpu::with_level(level).map(Self::Cpu),
+                None if cfg!(feature = "cuda") => {
+                    unavailable("this build knows auto, scalar, avx2, avx512, cuda, cuda:i and reference")
+                }
+                None if name.starts_with("cuda") => unavailable("this build lacks the feature `cuda`"),
                 None => unavailable("this build knows auto, scalar, avx2, avx512 and reference"),
             },
         }
@@ -47,6 +56,45 @@ impl AnyBackend {
     /// assert!(karat::AnyBackend::all().iter().any(|(name, backend)| *name == "scalar" && backend.is_ok()));
     /// ```
     pub fn all() -> alloc::vec::Vec<(&'static str, Result<Self>)> {
-        ["scalar", "avx2", "avx512", "reference"].into_iter().map(|name| (name, Self::from_name(name))).collect()
+        let names = [
+            "scalar",
+            "avx2",
+            "avx512",
+            #[cfg(feature = "cuda")]
+            "cuda",
+            "reference",
+        ];
+        names.into_iter().map(|name| (name, Self::from_name(name))).collect()
+    }
+}
+
+/// The number of the GPU that a name means: 0 for `cuda`, `i` for `cuda:i`.
+#[cfg(feature = "cuda")]
+fn cuda_ordinal(name: &str) -> Option<usize> {
+    match name.strip_prefix("cuda")? {
+        "" => Some(0),
+        rest => rest.strip_prefix(':').filter(|digits| digits.bytes().all(|c| c.is_ascii_digit()))?.parse().ok(),
+    }
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_gpus() {
+        assert_eq!(cuda_ordinal("cuda"), Some(0));
+        assert_eq!(cuda_ordinal("cuda:12"), Some(12));
+        for wrong in ["cuda:", "cuda:x", "cuda:+1", "cuda:-1", "cuda0", "cud", "cuda:99999999999999999999999"] {
+            assert_eq!(cuda_ordinal(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_missing_gpu_is_an_error_in_words() {
+        let error = AnyBackend::from_name("cuda:4096").unwrap_err();
+        assert!(matches!(error, Error::BackendUnavailable { .. }), "{error}");
+        let error = AnyBackend::from_name("cuda:one").unwrap_err();
+        assert!(error.to_string().contains("cuda:i"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ pub fn differential<W: Word>(
 ///
 /// As a target of libFuzzer, in its own crate with `libfuzzer-sys`:
 ///
-/// ```ignore
+/// ```text
 /// static TEST: LazyLock<Differential<u32>> = LazyLock::new(|| Differential::new(&MlDsa.spec().clone()).unwrap());
 /// fuzz_target!(|data: &[u8]| TEST.fuzz(data, my_product));
 /// ```
@@ -169,8 +169,8 @@ impl<W: Word> Differential<W> {
     /// use karat::conformance::{Differential, Outcome};
     /// let test = Differential::<u16>::new(&"n=2,q=17,f=x^2+1".parse()?)?;
     /// let found = test.check(&[9, 9], &[9, 9], &mut |a, b| vec![0; 2]).unwrap_err();
-    /// assert_eq!((&found.a[..], &found.b[..]), (&[0, 1][..], &[0, 1][..])); // x·x = -1
-    /// assert_eq!(found.outcome, Outcome::Wrong { coefficient: 0, got: 0, expected: 16 });
+    /// assert_eq!((&found.a[..], &found.b[..]), (&[1, 0][..], &[1, 0][..])); // 1·1 = 1
+    /// assert_eq!(found.outcome, Outcome::Wrong { coefficient: 0, got: 0, expected: 1 });
     /// # Ok::<(), karat::Error>(())
     /// ```
     pub fn check(

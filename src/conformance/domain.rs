@@ -1,6 +1,5 @@
 //! Products in the transform domain.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::Failure;
@@ -47,18 +46,18 @@ pub(super) fn pointwise<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result
 }
 
 pub(super) fn accumulation<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result<(), Failure> {
+    let pairs = [
+        (Pattern::Top, Pattern::Top),
+        (Pattern::Half, Pattern::AboveHalf),
+        (Pattern::Half, Pattern::Half),
+        (Pattern::TopZero, Pattern::ZeroTop),
+        (Pattern::Random, Pattern::Random),
+    ];
     // The ranks of ML-KEM-1024 and ML-DSA-87 are 4 and 7.
-    let counts: &[usize] = if s.n <= 1 << 10 { &[1, 2, 3, 4, 5, 6, 7, 33] } else { &[4, 7] };
-    let pairs: &[_] = if s.n <= 1 << 10 {
-        &[
-            (Pattern::Top, Pattern::Top),
-            (Pattern::Half, Pattern::Half),
-            (Pattern::Half, Pattern::AboveHalf),
-            (Pattern::TopZero, Pattern::ZeroTop),
-            (Pattern::Random, Pattern::Random),
-        ]
-    } else {
-        &[(Pattern::Top, Pattern::Top), (Pattern::Half, Pattern::AboveHalf)]
+    let (counts, pairs): (&[usize], _) = match s.n {
+        1..=0x200 => (&[1, 2, 3, 4, 5, 6, 7, 33], &pairs[..]),
+        0x201..=0x7ff => (&[1, 4, 7], &pairs[..3]),
+        _ => (&[7], &pairs[..2]),
     };
     for terms in counts {
         sums(s, *terms, pairs)?;
@@ -68,7 +67,7 @@ pub(super) fn accumulation<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Res
         return Ok(());
     }
     if room <= 1 << 10 && s.n <= 1 << 8 {
-        sums(s, room as usize, &pairs[..3])?;
+        sums(s, room as usize, pairs)?;
     }
     // One product more than there is room for; the constant 0 is as good as any other.
     let Some(too_many) = usize::try_from(room).ok().filter(|room| *room <= (1 << 22) / s.n).map(|room| room + 1) else {
@@ -142,9 +141,10 @@ fn one_mat_vec<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>, shape: Matrix, pat
 
 pub(super) fn prepared<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result<(), Failure> {
     for (batch, factors) in [(1, 1), (3, 3), (5, 1)] {
-        for pattern in [Pattern::Top, Pattern::HalfSigns, Pattern::Random] {
-            let a = s.fill(core::iter::repeat_n(pattern, batch));
-            let b = s.fill(core::iter::repeat_n(pattern, factors));
+        let patterns = [Pattern::HalfSigns, Pattern::Top, Pattern::Random];
+        for pattern in &patterns[..if s.n <= 1 << 10 { 3 } else { 1 }] {
+            let a = s.fill(core::iter::repeat_n(*pattern, batch));
+            let b = s.fill(core::iter::repeat_n(*pattern, factors));
             let (x, y) = (s.upload(&a)?, s.upload(&b)?);
             let (x, y) = (s.done("ntt", s.ring.ntt(&x))?, s.done("ntt", s.ring.ntt(&y))?);
             let y = s.done("prepare", s.ring.prepare(&y))?;
@@ -159,7 +159,7 @@ pub(super) fn prepared<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result<
             if !products_are_factors(s) {
                 let values = s.done("pointwise", s.ring.pointwise(&x, &x))?;
                 let again = s.ring.pointwise_prepared(&values, &y);
-                s.refuses(&"a product times a prepared factor".to_string(), "LiftOverflow", again, overflow)?;
+                s.refuses("a product times a prepared factor", "LiftOverflow", again, overflow)?;
             }
         }
     }

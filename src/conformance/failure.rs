@@ -1,5 +1,6 @@
 //! What a check reports.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
@@ -24,7 +25,7 @@ impl fmt::Display for Place {
 ///
 /// ```
 /// use karat::conformance::{Failure, Place};
-/// let place = Place { backend: "abacus".into(), ring: "ml-kem (k-NTT)".into() };
+/// let place = Box::new(Place { backend: "abacus".into(), ring: "ml-kem (k-NTT)".into() });
 /// let operation = "mul of all q - 1 and random".into();
 /// let failure = Failure::Wrong { place, operation, batch: 31, item: 2, coefficient: 255, got: 7, expected: 8 };
 /// let message = "abacus, ml-kem (k-NTT): mul of all q - 1 and random: coefficient 255 of item 2 (batch of 31) is 7, should be 8";
@@ -39,7 +40,7 @@ pub enum Failure {
     )]
     Wrong {
         /// Backend and ring.
-        place: Place,
+        place: Box<Place>,
         /// The operation and its input.
         operation: String,
         /// Polynomials in the result.
@@ -57,7 +58,7 @@ pub enum Failure {
     #[error("{place}: {operation}: {error}")]
     Refused {
         /// Backend and ring.
-        place: Place,
+        place: Box<Place>,
         /// The operation and its input.
         operation: String,
         /// What it said.
@@ -67,7 +68,7 @@ pub enum Failure {
     #[error("{place}: {operation} should give the error {expected} but {got}")]
     Accepted {
         /// Backend and ring.
-        place: Place,
+        place: Box<Place>,
         /// The operation and its input.
         operation: String,
         /// The name of the right error.

@@ -130,8 +130,12 @@ pub(super) fn lane<W: Word>(n: usize, q: u64, index: usize) -> Vec<W> {
     out
 }
 
-/// Indices of lanes to try: all up to `every`, else the ends, the middle and the neighbours of powers of two.
+/// Indices of lanes to try: all up to `N = every`, the ends and the neighbours of powers of two up to `N = 2^10`, else
+/// a few.
 pub(super) fn lanes(n: usize, every: usize) -> Vec<usize> {
+    if n > every.max(1 << 10) {
+        return alloc::vec![0, 1, n / 2 - 1, n / 2, n - 1];
+    }
     let chosen = |i: &usize| n <= every || *i + 2 >= n || i.is_power_of_two() || (i + 1).is_power_of_two();
     (0..n).filter(chosen).collect()
 }
@@ -139,7 +143,7 @@ pub(super) fn lanes(n: usize, every: usize) -> Vec<usize> {
 /// Pairs of patterns: all that differ in kind where products are cheap, else the worst.
 pub(super) fn pairs(n: usize) -> Vec<(Pattern, Pattern)> {
     use Pattern::*;
-    if n > 1 << 11 {
+    if n >= 1 << 11 {
         return alloc::vec![(Top, Top), (Half, Half), (Half, AboveHalf), (HalfSigns, Half), (Random, Random)];
     }
     let mut out = Vec::new();

@@ -1,6 +1,6 @@
 //! From groups of rings to tests.
 
-/// One `#[test]` for each backend, ring and property: see the [module's documentation](crate::conformance).
+/// One `#[test]` for each backend, ring and property: see the [module's documentation](mod@crate::conformance).
 ///
 /// Tests are named `<backend>::<ring>::<property>`. The expressions see what is in scope where the macro stands.
 ///

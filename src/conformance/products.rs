@@ -38,7 +38,6 @@ pub(super) fn products<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result<
 pub(super) fn lanes<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result<(), Failure> {
     // All lanes up to N = 256; beyond that the oracle would take too long.
     let indices = inputs::lanes(s.n, 1 << 8);
-    let indices = if s.n > super::subject::WHOLE { &indices[indices.len() - 4..] } else { &indices[..] };
     let a: Vec<R::Word> = indices.iter().flat_map(|index| inputs::lane(s.n, s.q, *index)).collect();
     for pattern in [Pattern::Top, Pattern::Random] {
         let b = s.fill(indices.iter().map(|_| pattern));

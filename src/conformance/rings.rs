@@ -208,7 +208,8 @@ pub fn around(bits: u32) -> Result<Vec<RingSpec>> {
     Ok(out)
 }
 
-/// Rings of `N = 2^log2_n`: complete, cyclic, k-NTT and lifted, in every word size, moduli at the top of each.
+/// Rings of `N = 2^log2_n`: complete, cyclic, k-NTT and lifted, in every word size, moduli at the top of each. From
+/// `2^11` on, where a product takes its time, odd and even lengths share the kinds between them.
 ///
 /// ```
 /// assert!(karat::conformance::rings::length(17)?.iter().all(|ring| ring.n() == 1 << 17));
@@ -220,13 +221,17 @@ pub fn length(log2_n: u32) -> Result<Vec<RingSpec>> {
     let mut out = alloc::vec![
         RingSpec::negacyclic(n, 12289)?,
         RingSpec::negacyclic(n, prime(31, 2 * n)?)?,
-        RingSpec::negacyclic(n, prime(60, 2 * n)?)?,
         RingSpec::negacyclic(n, prime(62, 2 * n)?)?,
-        RingSpec::new(n, prime(50, n)?, Quotient::Cyclic)?,
-        RingSpec::negacyclic(n, 8192)?,
-        RingSpec::new(n, 1 << 61, Quotient::Cyclic)?,
     ];
-    if log2_n > 0 {
+    if log2_n < 11 || log2_n.is_multiple_of(2) {
+        out.push(RingSpec::new(n, prime(50, n)?, Quotient::Cyclic)?);
+        out.push(RingSpec::new(n, 1 << 61, Quotient::Cyclic)?);
+    }
+    if log2_n < 11 || !log2_n.is_multiple_of(2) {
+        out.push(RingSpec::negacyclic(n, prime(60, 2 * n)?)?);
+        out.push(RingSpec::negacyclic(n, 8192)?);
+    }
+    if log2_n > 0 && (log2_n < 11 || !log2_n.is_multiple_of(2)) {
         let (_, f) = Quotient::parse(&alloc::format!("x^{n}-x-1"))?;
         out.push(RingSpec::new(n, 4591, f)?);
     }

@@ -1,5 +1,6 @@
 //! A backend in one ring, beside the oracle.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -25,7 +26,7 @@ pub(super) struct Subject<B: RingMul<R>, R: Ring> {
     pub q: u64,
     pub modulus: Modulus<u64>,
     pub random: SplitMix64,
-    place: Place,
+    place: Box<Place>,
     oracle: RingContext<Reference, R>,
     /// The coefficients that are compared.
     indices: Vec<usize>,
@@ -35,10 +36,10 @@ pub(super) struct Subject<B: RingMul<R>, R: Ring> {
 impl<B: RingMul<R>, R: Ring> Subject<B, R> {
     pub fn new(backend: &B, ring: &R) -> core::result::Result<Self, Failure> {
         let spec = ring.spec();
-        let place = Place {
+        let place = Box::new(Place {
             backend: backend.name().to_string(),
             ring: alloc::format!("{spec} in {}-bit words ({})", R::Word::WIDTH, spec.method()),
-        };
+        });
         let refused =
             |error| Failure::Refused { place: place.clone(), operation: "preparing the ring".to_string(), error };
         let context = RingContext::new(backend.clone(), ring.clone()).map_err(refused)?;

@@ -14,7 +14,7 @@ use crate::ring::{Ring, Shape, Wrap};
 
 pub(super) fn round_trip<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> Result<(), Failure> {
     let mut a = s.fill(Pattern::ALL);
-    let lanes = inputs::lanes(s.n, 1 << 10);
+    let lanes = inputs::lanes(s.n, 1 << 9);
     a.extend(lanes.iter().flat_map(|index| inputs::lane::<R::Word>(s.n, s.q, *index)));
     let x = s.upload(&a)?;
     let values = s.done("ntt", s.ring.ntt(&x))?;
@@ -145,10 +145,10 @@ pub(super) fn canonical_order<B: RingMul<R>, R: Ring>(s: &mut Subject<B, R>) -> 
     }
     let definition = Definition::new(s)?;
     let points = definition.shape.points;
-    // All slots of a few thousand coefficients, else some.
+    // All slots of a few hundred coefficients, else some.
     let slots: Vec<usize> = match s.n * points {
-        ..=0x80_0000 => (0..points).collect(),
-        _ => (0..32).map(|_| s.random.below(points as u64) as usize).chain([0, points - 1]).collect(),
+        ..=0x4_0000 => (0..points).collect(),
+        _ => (0..16).map(|_| s.random.below(points as u64) as usize).chain([0, points - 1]).collect(),
     };
 
     // x itself tells the points apart, and their order.

@@ -1,14 +1,17 @@
 //! NIST's ACVP vectors: `prompt.json` with `expectedResults.json`, or `internalProjection.json`, which holds both.
+//!
+//! A file holds one document or an array of documents.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::json::Object;
-use super::scheme::{Case, Expected, Record, Values};
-use super::{FileReport, KatError};
+use super::scheme::{Case, Expected, Implementation, Record, Values};
+use super::{FileReport, KatError, nist};
 
 const TOP: [&str; 6] = ["vsId", "algorithm", "mode", "revision", "isSample", "testGroups"];
 const GROUP: [&str; 9] = [
@@ -58,6 +61,88 @@ pub(super) fn has_inputs(document: &Value) -> bool {
 /// Whether a document with inputs carries the answers too.
 pub(super) fn has_answers(document: &Value) -> bool {
     document["testGroups"][0]["tests"][0].get("deferred").is_some()
+}
+
+/// Writes `count` tests of each kind as documents that hold prompts and answers, for ML-KEM and ML-DSA: `keyGen`, then
+/// `encapDecap` or `sigGen` and `sigVer`. The randomness is that of [`nist::write`].
+///
+/// # Errors
+/// `Io`, or `Refused` where the implementation does not answer or the standard has no such parameter set.
+///
+/// ```
+/// use karat::{AnyBackend, kat::{Runner, acvp, nist, scheme::Own}};
+/// let backend = AnyBackend::from_name("scalar")?;
+/// let mut text = Vec::new();
+/// acvp::write(&mut Own::new(&backend)?, "ML-DSA-44", &nist::ENTROPY, 2, &mut text)?;
+/// let report = Runner::new(backend).check_reader("memory.json", &text[..], &mut |_| ());
+/// assert_eq!((report.passed, report.failed, report.skipped()), (6, 0, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write(
+    implementation: &mut dyn Implementation,
+    scheme: &str,
+    entropy: &[u8; 48],
+    count: u64,
+    mut writer: impl Write,
+) -> Result<(), KatError> {
+    let (algorithm, revision) = match scheme {
+        _ if scheme.starts_with("ML-KEM") => ("ML-KEM", "FIPS203"),
+        _ if scheme.starts_with("ML-DSA") => ("ML-DSA", "FIPS204"),
+        _ => return Err(KatError::Refused(std::format!("ACVP has no vectors of {scheme}"))),
+    };
+    // Mode, the fields of its group, tests.
+    let mut documents: Vec<(&str, Value, Vec<Value>)> = match algorithm {
+        "ML-KEM" => Vec::from([
+            ("keyGen", json!({}), Vec::new()),
+            ("encapDecap", json!({"function": "encapsulation"}), Vec::new()),
+        ]),
+        _ => {
+            let form = json!({"signatureInterface": "external", "preHash": "pure", "deterministic": false});
+            let verified = json!({"signatureInterface": "external", "preHash": "pure"});
+            Vec::from([
+                ("keyGen", json!({}), Vec::new()),
+                ("sigGen", form, Vec::new()),
+                ("sigVer", verified, Vec::new()),
+            ])
+        }
+    };
+    for record in nist::generate(implementation, scheme, entropy, count) {
+        let record = record?;
+        let text = |name: &str| hex::encode_upper(record.get(name));
+        let id = documents[0].2.len() + 1;
+        let mut test = |document: usize, fields: &[&str]| {
+            let mut out = json!({"tcId": id, "deferred": false});
+            fields.iter().for_each(|name| out[name] = text(name).into());
+            if documents[document].0 == "sigVer" {
+                out["testPassed"] = true.into();
+            }
+            documents[document].2.push(out);
+        };
+        if algorithm == "ML-KEM" {
+            test(0, &["d", "z", "ek", "dk"]);
+            test(1, &["ek", "dk", "m", "c", "k"]);
+        } else {
+            test(0, &["seed", "pk", "sk"]);
+            test(1, &["sk", "message", "context", "rnd", "signature"]);
+            test(2, &["pk", "message", "context", "signature"]);
+        }
+    }
+    let documents: Vec<Value> = documents
+        .into_iter()
+        .map(|(mode, mut group, tests)| {
+            group["tgId"] = 1.into();
+            group["testType"] = "AFT".into();
+            group["parameterSet"] = scheme.into();
+            group["tests"] = tests.into();
+            json!({
+                "vsId": 0, "algorithm": algorithm, "mode": mode, "revision": revision, "isSample": false,
+                "testGroups": [group],
+            })
+        })
+        .collect();
+    serde_json::to_writer_pretty(&mut writer, &documents)?;
+    writeln!(writer)?;
+    Ok(writer.flush()?)
 }
 
 /// The records of a document; `answers` is the document with the expected results.

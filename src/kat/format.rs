@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn content_decides() {
-        let ring = |name: &str, head: &[u8]| Format::detect(name.as_ref(), head).is_ok();
+        let ring = |name: &str, head: &[u8]| Format::detect(name.as_ref(), head) == Ok(Format::Ring);
         assert!(ring("x.txt", b"[q = 17]"));
         assert!(ring("x", b"# c\r\n\r\n[ n = 1 ]\r\n"));
         assert!(ring("x", b"[origin = somewhere]\n[n = 1]\n"));

@@ -218,45 +218,73 @@ pub fn write(
     count: u64,
     mut writer: impl Write,
 ) -> Result<(), KatError> {
-    let mut outer = Drbg::new(entropy);
-    for i in 0..count {
-        let seed: [u8; 48] = outer.draw();
-        let draws = Draws::new(scheme, &seed);
+    for (i, record) in generate(implementation, scheme, entropy, count).enumerate() {
+        let record = record?;
         if i > 0 {
             writeln!(writer)?;
         }
-        writeln!(writer, "count = {i}\nseed = {}", hex::encode_upper(seed))?;
-        let mut field = |name: &str, value: &[u8]| writeln!(writer, "{name} = {}", hex::encode_upper(value));
-        let mut ask = |op: &str, inputs: Values| ask(implementation, scheme, op, inputs);
+        writeln!(writer, "count = {i}")?;
+        let field = |writer: &mut dyn Write, name: &str, value: &str| {
+            writeln!(writer, "{name} = {}", hex::encode_upper(record.get(value)))
+        };
+        field(&mut writer, "seed", "drbg")?;
         if is_kem(scheme) {
-            let [ek, dk] = ask("keygen", Vec::from([("seed", draws.key)]))?.take(["ek", "dk"])?;
-            let inputs = Vec::from([("ek", ek.clone()), ("m", draws.second.to_vec())]);
-            let [c, k] = ask("encaps", inputs)?.take(["c", "k"])?;
-            field("pk", &ek)?;
-            field("sk", &dk)?;
-            field("ct", &c)?;
-            field("ss", &k)?;
+            for (name, value) in [("pk", "ek"), ("sk", "dk"), ("ct", "c"), ("ss", "k")] {
+                field(&mut writer, name, value)?;
+            }
         } else {
-            let mut message = std::vec![0; 33 * (i as usize + 1)];
-            outer.fill(&mut message);
-            let [pk, sk] = ask("keygen", Vec::from([("seed", draws.key)]))?.take(["pk", "sk"])?;
-            let inputs = Vec::from([
-                ("sk", sk.clone()),
-                ("message", message.clone()),
-                ("context", Vec::new()),
-                ("rnd", draws.second.to_vec()),
-            ]);
-            let [signature] = ask("sign", inputs)?.take(["signature"])?;
+            let (message, signature) = (record.get("message"), record.get("signature"));
             writeln!(writer, "mlen = {}", message.len())?;
-            let mut field = |name: &str, value: &[u8]| writeln!(writer, "{name} = {}", hex::encode_upper(value));
-            field("msg", &message)?;
-            field("pk", &pk)?;
-            field("sk", &sk)?;
+            field(&mut writer, "msg", "message")?;
+            field(&mut writer, "pk", "pk")?;
+            field(&mut writer, "sk", "sk")?;
             let signed = [signature, message].concat();
             writeln!(writer, "smlen = {}\nsm = {}", signed.len(), hex::encode_upper(&signed))?;
         }
     }
     Ok(writer.flush()?)
+}
+
+/// Everything about one generated record, by the names of [`scheme`](super::scheme); `drbg` is its seed.
+pub(super) struct Generated(Values);
+
+impl Generated {
+    pub(super) fn get(&self, name: &str) -> &[u8] {
+        self.0.iter().find(|(key, _)| *key == name).map_or(&[], |(_, value)| value)
+    }
+}
+
+/// Generates records with the draws of NIST's kit.
+pub(super) fn generate(
+    implementation: &mut dyn Implementation,
+    scheme: &str,
+    entropy: &[u8; 48],
+    count: u64,
+) -> impl Iterator<Item = Result<Generated, KatError>> {
+    let mut outer = Drbg::new(entropy);
+    (0..count).map(move |i| {
+        let drbg: [u8; 48] = outer.draw();
+        let Draws { key, second } = Draws::new(scheme, &drbg);
+        let mut ask = |op: &str, inputs: Values| ask(implementation, scheme, op, inputs);
+        if is_kem(scheme) {
+            let [ek, dk] = ask("keygen", Vec::from([("seed", key.clone())]))?.take(["ek", "dk"])?;
+            let inputs = Vec::from([("ek", ek.clone()), ("m", second.to_vec())]);
+            let [c, k] = ask("encaps", inputs)?.take(["c", "k"])?;
+            let (d, z) = (key[..32].to_vec(), key[32..].to_vec());
+            let m = second.to_vec();
+            let values =
+                [("drbg", drbg.to_vec()), ("d", d), ("z", z), ("m", m), ("ek", ek), ("dk", dk), ("c", c), ("k", k)];
+            return Ok(Generated(values.into()));
+        }
+        let mut message = std::vec![0; 33 * (i as usize + 1)];
+        outer.fill(&mut message);
+        let [pk, sk] = ask("keygen", Vec::from([("seed", key.clone())]))?.take(["pk", "sk"])?;
+        let mut values =
+            Vec::from([("sk", sk), ("message", message), ("context", Vec::new()), ("rnd", second.to_vec())]);
+        let [signature] = ask("sign", values.clone())?.take(["signature"])?;
+        values.extend([("drbg", drbg.to_vec()), ("seed", key), ("pk", pk), ("signature", signature)]);
+        Ok(Generated(values))
+    })
 }
 
 /// Outputs of an implementation.

@@ -22,6 +22,8 @@ mod params;
 mod round;
 mod sample;
 mod sign;
+#[cfg(all(test, feature = "std"))]
+mod trace;
 mod verify;
 
 pub use super::hash::PreHash;

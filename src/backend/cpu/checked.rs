@@ -33,6 +33,11 @@ impl<T: Lane> Checked<T> {
         self.kernels.order()
     }
 
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
+    pub(super) fn planes(&self) -> usize {
+        self.kernels.planes()
+    }
+
     #[inline]
     pub(super) fn load(&self, coefficients: Words<'_>, lanes: &mut [T]) {
         self.kernels.load(coefficients, lanes);

@@ -32,6 +32,11 @@ impl<T: Lane> Direct<T> {
         Self { kernels: Checked::new(kernels, q) }
     }
 
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
+    pub(super) fn kernels(&self) -> &Checked<T> {
+        &self.kernels
+    }
+
     pub(super) fn ntt_words(&self) -> usize {
         words::<T>(self.kernels.len())
     }

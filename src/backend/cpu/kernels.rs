@@ -84,7 +84,8 @@ impl Lane for f64 {
 
     #[inline(always)]
     fn load(value: u64) -> Self {
-        value as i64 as f64
+        // Exact below 2^51, and without an instruction that vectors lack.
+        f64::from_bits(value + ROUND.to_bits()) - ROUND
     }
 
     /// Reduced but negative lanes get `q` added; lanes are integers below 2^50.

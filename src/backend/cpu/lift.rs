@@ -48,7 +48,7 @@ struct Prime<T> {
 }
 
 /// Sums of this many products must fit a lifted ring's primes (ML-DSA-87 needs 7 columns).
-const TERMS: u64 = 1 << 8;
+pub(super) const TERMS: u64 = 1 << 8;
 
 /// Bits of the auxiliary primes: lazy sums up to 16 times a prime fit 64 bits.
 const PRIME_BITS: u32 = 60;
@@ -59,12 +59,8 @@ impl Lift<u64> {
             return Err(Error::InvalidRing("this ring needs no lift".into()));
         };
         let (n, q) = (spec.n(), Modulus::<u64>::new(spec.q())?);
-        let shape = match inside {
-            Some(wrap) => {
-                let points = 1 << n.trailing_zeros();
-                Shape { points, width: n / points, wrap }
-            }
-            None => linear_shape(n),
+        let Some((shape, _)) = lift_shape(spec) else {
+            return Err(Error::InvalidRing("this ring needs no lift".into()));
         };
         let bits = bound_bits(n, spec.q());
         let primes = auxiliary_primes(bits, shape)?;
@@ -246,8 +242,21 @@ impl Lift<u64> {
 /// Primes for the largest bound: 17 + 2·61 bits, terms and sign.
 const MAX_PRIMES: usize = 4;
 
+/// The shape of a lifted ring's transforms, and whether the product is linear; nothing for a ring without a lift.
+pub(super) fn lift_shape(spec: &RingSpec) -> Option<(Shape, bool)> {
+    let Method::Lift { inside, .. } = spec.method() else { return None };
+    let n = spec.n();
+    Some(match inside {
+        Some(wrap) => {
+            let points = 1 << n.trailing_zeros();
+            (Shape { points, width: n / points, wrap }, false)
+        }
+        None => (linear_shape(n), true),
+    })
+}
+
 /// `ceil(log2(N·floor(q/2)²))`, at least 1.
-fn bound_bits(n: usize, q: u64) -> u32 {
+pub(super) fn bound_bits(n: usize, q: u64) -> u32 {
     let half = (q / 2) as u128;
     let square = half * half;
     (128 - square.leading_zeros() + usize::BITS - (n - 1).leading_zeros()).max(1)

@@ -9,7 +9,7 @@ use super::kernels::Kernels;
 use super::lift::Lift;
 use super::scalar::{self, Arith};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::vector::choose;
+use super::vector::{choose, lift::FloatLift};
 use crate::arith::Word;
 use crate::ring::ntt::Ntt;
 use crate::ring::{Method, RingSpec};
@@ -31,6 +31,7 @@ use crate::{Error, Result};
 /// # Ok::<(), karat::Error>(())
 /// ```
 pub struct Plan {
+    level: Level,
     n: usize,
     engine: Engine,
     method: Method,
@@ -43,6 +44,8 @@ enum Engine {
     Word64(Direct<u64>),
     Float(Direct<f64>),
     Lift(Lift<u64>),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    FloatLift(FloatLift),
 }
 
 /// Runs one expression on whichever engine there is.
@@ -54,6 +57,8 @@ macro_rules! on {
             Engine::Word64($e) => $call,
             Engine::Float($e) => $call,
             Engine::Lift($e) => $call,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Engine::FloatLift($e) => $call,
         }
     };
 }
@@ -66,7 +71,7 @@ macro_rules! on_direct {
             Engine::Word32($e) => $call,
             Engine::Word64($e) => $call,
             Engine::Float($e) => $call,
-            Engine::Lift(_) => {}
+            _ => {}
         }
     };
 }
@@ -75,10 +80,15 @@ impl Plan {
     pub(super) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
         let method = spec.method();
         let engine = match method.shape() {
-            None => Engine::Lift(Lift::new(spec, |ntt| kernels64(Level::Scalar, ntt))?),
+            None => Engine::lift(level, spec)?,
             Some(_) => Engine::direct(level, &Ntt::of_ring(spec)?)?,
         };
-        Ok(Self { n: spec.n(), engine, method })
+        Ok(Self { level, n: spec.n(), engine, method })
+    }
+
+    /// The level that it runs on.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// Coefficients of a polynomial.
@@ -100,6 +110,8 @@ impl Plan {
     pub fn max_terms(&self) -> u64 {
         match &self.engine {
             Engine::Lift(e) => e.max_terms(),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Engine::FloatLift(e) => e.max_terms(),
             _ => u64::MAX,
         }
     }
@@ -135,8 +147,8 @@ impl Plan {
     }
 
     pub(super) fn check_exportable(&self) -> Result<()> {
-        match (&self.engine, &self.method) {
-            (Engine::Lift(_), Method::Lift { reason, .. }) => {
+        match &self.method {
+            Method::Lift { reason, .. } => {
                 Err(Error::Unsupported { what: "transform over its own modulus", reason: reason.clone() })
             }
             _ => Ok(()),
@@ -156,6 +168,17 @@ impl Plan {
 }
 
 impl Engine {
+    /// One prime in double precision where vectors and the ring allow it, else primes in 64-bit lanes.
+    fn lift(level: Level, spec: &RingSpec) -> Result<Self> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if let Some(lift) = FloatLift::new(level, spec)? {
+            return Ok(Self::FloatLift(lift));
+        }
+        // The order of coefficients inside is the portable one: vectors only where they keep it.
+        let kernels = |ntt: &Ntt| kernels64(if ntt.shape().width == 1 { level } else { Level::Scalar }, ntt);
+        Ok(Self::Lift(Lift::new(spec, kernels)?))
+    }
+
     /// The kernels of the narrowest word class that holds the modulus: vectors where the level has some for the class
     /// and the shape, scalar ones else.
     fn direct(level: Level, ntt: &Ntt) -> Result<Self> {

@@ -20,6 +20,7 @@ impl Mode {
     /// Everything is reduced to `[0, q)`: moduli of 31 bits in 32-bit lanes.
     pub const STRICT: u8 = 2;
     /// No layer.
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     pub const NONE: Self = Self { kind: Self::FREE, multiple: 0 };
 }
 

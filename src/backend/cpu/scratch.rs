@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use crate::backend::buffer::Line;
 
 /// Calls `work` with `len` lanes of scratch memory, zero at first, aligned to 64 bytes, erased afterwards.
 ///
-/// Up to 32 KiB lie on the stack: products up to N = 1024 allocate nothing.
+/// Up to 72 KiB lie on the stack: products up to N = 1024 allocate nothing.
 #[inline]
 pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
     let lines = (len * size_of::<T>()).div_ceil(64);
@@ -17,10 +17,11 @@ pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&m
         17..=64 => on_stack::<64, T, O>(len, work),
         65..=256 => on_stack::<256, T, O>(len, work),
         257..=512 => on_stack::<512, T, O>(len, work),
+        _ if lines <= 9 << 7 => on_stack::<{ 9 << 7 }, T, O>(len, work),
         _ => {
             let mut memory: Vec<Line> = alloc::vec![Line::default(); lines];
             let out = work(&mut bytemuck::cast_slice_mut(&mut memory)[..len]);
-            memory.as_mut_slice().zeroize();
+            erase(&mut memory);
             out
         }
     }
@@ -28,8 +29,16 @@ pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&m
 
 #[inline]
 fn on_stack<const LINES: usize, T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
-    let mut memory = [Line::default(); LINES];
+    let mut memory = [Line::ZERO; LINES];
     let out = work(&mut bytemuck::cast_slice_mut(memory.as_mut_slice())[..len]);
-    memory.as_mut_slice().zeroize();
+    erase(&mut memory);
     out
+}
+
+/// Overwrites memory with whole vectors, which volatile writes of single words cannot use; the barrier keeps the
+/// writes.
+#[inline]
+fn erase(memory: &mut [Line]) {
+    bytemuck::cast_slice_mut::<Line, u8>(memory).fill(0);
+    optimization_barrier(memory);
 }

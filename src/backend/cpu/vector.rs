@@ -9,6 +9,7 @@
 pub(super) mod choose;
 mod entry;
 mod float;
+pub(super) mod lift;
 mod mont16;
 mod pairs;
 mod passes;
@@ -16,6 +17,8 @@ mod pointwise;
 mod shoup32;
 mod shoup64;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use float::Float;
 use mont16::Mont16;

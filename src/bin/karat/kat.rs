@@ -1,8 +1,11 @@
 //! `karat kat`: validates files of known-answer vectors.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use indicatif::ProgressBar;
 use karat::Backend;
+use karat::kat::scheme::{Command, Own, builtin, digests};
 use karat::kat::{FileReport, Runner, files};
 use serde::Serialize;
 
@@ -10,7 +13,8 @@ use crate::args::BackendArgs;
 use crate::failure::Failure;
 use crate::output::{Output, Summary, complain, progress};
 
-/// Validate vector files: ring products in .rsp text, plain or as .gz, folders with all that is in them.
+/// Validate vector files, plain or as .gz, folders with all that is in them: ring products in .rsp text; ML-KEM and
+/// ML-DSA as .rsp of NIST, JSON of ACVP and Wycheproof, text of CCTV.
 ///
 /// A line for each file, then how many files passed, failed and were skipped (no reader knows their format). Files that
 /// cannot be read to their end count as failed; all others are still looked at. Exit status 1 if a product is wrong,
@@ -18,8 +22,24 @@ use crate::output::{Output, Summary, complain, progress};
 #[derive(clap::Args)]
 pub struct Args {
     /// Files and folders.
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "builtin", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Validate what needs no file: Wycheproof's vectors and the digests of 10,000 runs.
+    #[arg(long)]
+    builtin: bool,
+    /// With --builtin: the digests of 1,000,000 runs, too.
+    #[arg(long, requires = "builtin")]
+    long: bool,
+    /// Validate another implementation of the schemes: a program that answers each JSON line {id, scheme, op, in} on
+    /// its standard input with a line {id, out} or {id, error}; values are {name: hex}.
+    #[arg(long, value_name = "PROGRAM ARGS")]
+    cmd: Option<String>,
+    /// Seconds that the program may take for an answer.
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", requires = "cmd")]
+    timeout: u64,
+    /// Call karat's schemes with batches of this size instead of singly.
+    #[arg(long, value_name = "SIZE", conflicts_with = "cmd")]
+    batch: Option<usize>,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -35,6 +55,8 @@ struct Row {
     /// What was not checked, and why.
     skipped: Vec<Skip>,
     mismatch: Option<Mismatch>,
+    /// The first wrong answer of a scheme.
+    wrong: Option<String>,
     error: Option<String>,
     backend: &'static str,
 }
@@ -79,6 +101,7 @@ impl Row {
                 expected: m.expected,
                 got: m.got,
             }),
+            wrong: report.wrong.clone(),
             error: report.error.as_ref().map(ToString::to_string),
             backend,
         }
@@ -96,6 +119,9 @@ impl Row {
                 m.record, m.line, m.coefficient, m.expected, m.got
             );
         }
+        if let Some(wrong) = &self.wrong {
+            line += &format!("; {wrong}");
+        }
         for Skip { reason, count } in &self.skipped {
             line += &format!("; not checked: {reason}");
             if *count > 1 {
@@ -106,37 +132,69 @@ impl Row {
     }
 }
 
+/// What the rows say together.
+struct Tally {
+    summary: Summary,
+    backend: &'static str,
+    unreadable: bool,
+    wrong: bool,
+}
+
+impl Tally {
+    fn add(&mut self, report: &FileReport, bar: &ProgressBar, out: &mut Output) -> Result<(), Failure> {
+        let row = Row::new(report, self.backend);
+        match row.result {
+            "ok" => self.summary.passed += 1,
+            "skipped" => self.summary.skipped += 1,
+            _ => self.summary.failed += 1,
+        }
+        bar.suspend(|| out.line(row.line()))?;
+        out.row(&row)?;
+        self.wrong |= row.failed > 0;
+        if let Some(error) = row.error {
+            self.unreadable = true;
+            bar.suspend(|| complain(format_args!("error: {error}")));
+        }
+        bar.inc(1);
+        Ok(())
+    }
+}
+
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let backend = args.backend.backend()?;
     let name = backend.name();
     let files = files(&args.paths)?;
-    if files.is_empty() {
+    if files.is_empty() && !args.builtin {
         return Err(Failure::Usage("there is no file in these folders".into()));
     }
-    let mut runner = Runner::new(backend);
-    let bar = progress(Some(files.len() as u64), "validating");
-    let mut summary = Summary::default();
-    let (mut unreadable, mut wrong) = (false, false);
+    let mut runner = Runner::new(backend.clone());
+    if let Some(command) = &args.cmd {
+        runner = runner.with_implementation(Command::new(command, Duration::from_secs(args.timeout)));
+    } else if let Some(batch) = args.batch {
+        runner = runner.with_implementation(Own::batched(&backend, batch)?);
+    }
+    let sets = if args.builtin { builtin().collect() } else { Vec::new() };
+    let digests = if args.builtin { digests(args.long).collect() } else { Vec::new() };
+    let bar = progress(Some((files.len() + sets.len() + digests.len()) as u64), "validating");
+    let mut tally = Tally { summary: Summary::default(), backend: name, unreadable: false, wrong: false };
     for file in &files {
         let report = runner.check_file(file, &mut |progress| {
             bar.set_message(format!("{}: {} records", file.display(), progress.passed + progress.failed));
         });
-        let row = Row::new(&report, name);
-        match row.result {
-            "ok" => summary.passed += 1,
-            "skipped" => summary.skipped += 1,
-            _ => summary.failed += 1,
-        }
-        bar.suspend(|| out.line(row.line()))?;
-        out.row(&row)?;
-        if let Some(error) = row.error {
-            unreadable = true;
-            bar.suspend(|| complain(format_args!("error: {error}")));
-        }
-        wrong |= row.mismatch.is_some();
-        bar.inc(1);
+        tally.add(&report, &bar, out)?;
+    }
+    for (name, text) in sets {
+        bar.set_message(name.clone());
+        tally.add(&runner.check_reader(name, text.as_bytes(), &mut |_| ()), &bar, out)?;
+    }
+    for digest in digests {
+        let report = digest.check(runner.implementation()?, &mut |round| {
+            bar.set_message(format!("{}: round {round} of {}", digest.scheme, digest.rounds));
+        });
+        tally.add(&report, &bar, out)?;
     }
     bar.finish_and_clear();
+    let Tally { summary, unreadable, wrong, .. } = tally;
     out.line(format_args!("{} passed, {} failed, {} skipped", summary.passed, summary.failed, summary.skipped))?;
     if unreadable && !wrong {
         out.finish(summary)?;

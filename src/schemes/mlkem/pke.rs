@@ -7,7 +7,8 @@ use super::{Coeffs, N, Parameters, Q};
 use crate::arith::csub;
 use crate::backend::cpu::Plan;
 use crate::schemes::encode::{pack, unpack};
-use crate::schemes::{Array, Erased, hash};
+use crate::schemes::hash::{self, Lanes};
+use crate::schemes::{Array, Erased};
 
 /// Makes a key pair from `d` (algorithm 13): `ek` takes `t ‖ rho`, `secret` takes `s`, both in the transform domain.
 pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], secret: &mut [u8]) {
@@ -20,6 +21,7 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], se
     let mut s = Erased::<P::Vector, _>::filled([0; N / 4]);
     let mut e = Erased::<P::Vector, _>::filled([0; N / 4]);
     noise(
+        Lanes::of(plan.level()),
         sigma,
         0,
         2 * P::K,
@@ -83,8 +85,8 @@ pub(super) fn read_secret<P: Parameters>(secret: &[u8], mut sink: impl FnMut(usi
 }
 
 /// The `2K + 1` polynomials of an encryption's randomness: `y`, `e1`, `e2`.
-pub(super) fn randomness<P: Parameters>(r: &[u8; 32], sink: impl FnMut(usize, &Coeffs)) {
-    noise(r, 0, 2 * P::K + 1, |i| if i < P::K { P::ETA1 } else { 2 }, sink);
+pub(super) fn randomness<P: Parameters>(lanes: Lanes, r: &[u8; 32], sink: impl FnMut(usize, &Coeffs)) {
+    noise(lanes, r, 0, 2 * P::K + 1, |i| if i < P::K { P::ETA1 } else { 2 }, sink);
 }
 
 /// Encrypts `message` with the randomness `r` (algorithm 14). `rows` is the transposed matrix with `t` as its last
@@ -92,7 +94,7 @@ pub(super) fn randomness<P: Parameters>(r: &[u8; 32], sink: impl FnMut(usize, &C
 pub(super) fn encrypt<P: Parameters>(plan: &Plan, rows: &P::Matrix, message: &[u8; 32], r: &[u8; 32], out: &mut [u8]) {
     let mut y = Erased::<P::Vector, _>::filled([0; N / 4]);
     let mut errors = Zeroizing::new([[0u16; N]; 5]);
-    randomness::<P>(r, |i, coefficients| match i.checked_sub(P::K) {
+    randomness::<P>(Lanes::of(plan.level()), r, |i, coefficients| match i.checked_sub(P::K) {
         None => plan.forward(coefficients, &mut y.as_mut()[i]),
         Some(i) => errors[i] = *coefficients,
     });

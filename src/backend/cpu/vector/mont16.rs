@@ -64,15 +64,11 @@ impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
 
     // Pairs of ML-KEM: both coefficients of a slot are neighbours, sums of two products are 32-bit lanes.
 
-    /// `b` of one vector as the factors of both coefficients of `a·b`: `(b0, slot·b1)` and `(b1, b0)`. `slots` holds 1
-    /// (or the factor that both get) and the slot in turn, `one` that factor, if it is not 1.
+    /// `b` of one vector as the factors of both coefficients of `a·b`: `(b0, slot·b1)` and `(b1, b0)`; `slots` holds 1
+    /// and the slot in turn.
     #[inline(always)]
-    pub(super) fn prepare_pairs(&self, b: O::V, slots: Factor<O::V>, one: Option<Factor<O::V>>) -> [O::V; 2] {
-        let plain = match one {
-            Some(one) => self.mul(b, one),
-            None => b,
-        };
-        [self.mul(b, slots), self.level.swap_pairs(plain)]
+    pub(super) fn prepare_pairs(&self, b: O::V, slots: Factor<O::V>) -> [O::V; 2] {
+        [self.mul(b, slots), self.level.swap_pairs(b)]
     }
 
     /// Adds a product of pairs.
@@ -126,8 +122,8 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
         let q_inv = m.q_inv() as i16;
         // A product of reduced lanes is below q; so is a prepared lane.
         let mac_limit = (i16::MAX as i64 / signed_q) as usize;
-        // Two products of a reduced lane and a prepared one.
-        let pair_limit = ((1 << 15) / (2 * product(signed_q))) as usize;
+        // Two products of reduced lanes each.
+        let pair_limit = ((1 << 15) / (2 * signed_q)) as usize;
         let arith = Self { level, q: q as i16, q_inv, barrett: barrett as i16, mac_limit, pair_limit };
         Ok((arith, forward, inverse))
     }

@@ -10,7 +10,6 @@ use crate::ring::ntt::Ntt;
 pub(in crate::backend::cpu) struct PairTransform<O: Lanes16<L>, const L: usize> {
     pub(super) transform: Transform<Mont16<O, L>, L>,
     slots: alloc::vec::Vec<[[i16; L]; 2]>,
-    mont_slots: alloc::vec::Vec<[[i16; L]; 2]>,
 }
 
 impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
@@ -22,18 +21,12 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
     pub(in crate::backend::cpu) fn new(level: O, ntt: &Ntt) -> Result<Self> {
         let transform = Transform::<Mont16<O, L>, L>::new(level, ntt, 2)?;
         let one = transform.arith.factor(1);
-        let mix = |slots: &[[[i16; L]; 2]], one: [i16; 2]| {
-            let lane = |i: usize, x: i16, one: i16| if i.is_multiple_of(2) { one } else { x };
-            slots
-                .iter()
-                .map(|[x, y]| {
-                    [core::array::from_fn(|i| lane(i, x[i], one[0])), core::array::from_fn(|i| lane(i, y[i], one[1]))]
-                })
-                .collect()
+        let lane = |i: usize, x: i16, one: i16| if i.is_multiple_of(2) { one } else { x };
+        let mix = |[x, y]: &[[i16; L]; 2]| {
+            [core::array::from_fn(|i| lane(i, x[i], one[0])), core::array::from_fn(|i| lane(i, y[i], one[1]))]
         };
-        let slots = mix(&transform.slots, one);
-        let mont_slots = mix(&transform.mont_slots, transform.mont_one);
-        Ok(Self { transform, slots, mont_slots })
+        let slots = transform.slots.iter().map(mix).collect();
+        Ok(Self { transform, slots })
     }
 
     pub(super) fn lanes(&self) -> usize {
@@ -54,20 +47,19 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         let a = a[..self.lanes()].as_chunks_mut::<L>().0;
         let b = b[..self.lanes()].as_chunks::<L>().0;
         for ((x, y), slots) in a.iter_mut().zip(b).zip(&self.slots) {
-            let y = arith.prepare_pairs(arith.load(y), arith.factors(slots), None);
+            let y = arith.prepare_pairs(arith.load(y), arith.factors(slots));
             arith.store(arith.redc_pairs(arith.mul_pairs(arith.load(x), y)), x);
         }
     }
 
-    /// Both factors of a vector side by side.
+    /// Both factors of a vector side by side; [`Self::dot_all`] removes the factor of the products.
     #[inline(always)]
     pub(super) fn prepare_all(&self, b: &[i16], prepared: &mut [i16]) {
         let arith = self.transform.arith;
-        let one = arith.broadcast(&self.transform.mont_one);
         let prepared = prepared[..2 * self.lanes()].as_chunks_mut::<L>().0.as_chunks_mut::<2>().0;
         let b = b[..self.lanes()].as_chunks::<L>().0;
-        for ((x, p), slots) in b.iter().zip(prepared).zip(&self.mont_slots) {
-            let [first, second] = arith.prepare_pairs(arith.load(x), arith.factors(slots), Some(one));
+        for ((x, p), slots) in b.iter().zip(prepared).zip(&self.slots) {
+            let [first, second] = arith.prepare_pairs(arith.load(x), arith.factors(slots));
             arith.store(first, &mut p[0]);
             arith.store(second, &mut p[1]);
         }
@@ -80,6 +72,7 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         let (a, prepared) = (a.as_chunks::<L>().0, prepared.as_chunks::<L>().0.as_chunks::<2>().0);
         let (a, prepared) = (&a[..columns * vectors], &prepared[..columns * vectors]);
         let limit = arith.pair_limit();
+        let one = arith.broadcast(&self.transform.mont_one);
         for (v, c) in out[..self.lanes()].as_chunks_mut::<L>().0.iter_mut().enumerate() {
             let mut total = None;
             let mut start = 0;
@@ -106,7 +99,7 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
                 None => arith.zero(),
                 Some(total) => total,
             };
-            arith.store(total, c);
+            arith.store(arith.mul_reduced(total, one), c);
         }
     }
 }

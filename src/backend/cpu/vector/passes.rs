@@ -1,4 +1,6 @@
 //! Passes over a plane: several layers while vectors are in registers.
+// Loops of fixed length over registers: an index says which register, a counter which node.
+#![allow(clippy::needless_range_loop, clippy::explicit_counter_loop)]
 
 use super::Arith;
 use super::tables::{Factors, Transform};
@@ -25,101 +27,79 @@ macro_rules! layer {
     )*};
 }
 
+/// One pass over a part of a plane.
+#[derive(Clone, Copy)]
+pub(super) struct Pass {
+    /// Vectors in registers: 2, 4 or 8.
+    pub(super) radix: usize,
+    /// Whether it is the tail.
+    pub(super) tail: bool,
+    /// Its first layer.
+    pub(super) layer: u32,
+    /// The node of that layer with which the part starts.
+    pub(super) first: usize,
+}
+
 impl<A: Arith<L>, const L: usize> Transform<A, L> {
-    /// Forward transform of all planes, reduced to reduced.
+    /// Calls `run` for the passes of a forward transform in their order.
     #[inline(always)]
-    pub(super) fn forward_all(&self, a: &mut [A::T]) {
-        let arith = self.arith;
+    pub(super) fn forward_passes(&self, a: &mut [A::T], run: impl Fn(&mut [[A::T; L]], Pass)) {
         let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
         for plane in 0..self.planes {
             let plane = &mut a[plane * self.vectors..][..self.vectors];
             let mut outer = 0;
-            for radix in &self.passes[..self.outer] {
-                self.forward_pass(&arith, plane, outer, *radix, 0);
-                outer += *radix;
+            for layers in &self.passes[..self.outer] {
+                run(plane, Pass { radix: 1 << layers, tail: false, layer: outer, first: 0 });
+                outer += *layers;
             }
             let len = self.vectors >> outer;
             for i in 0..1 << outer {
                 let part = &mut plane[i * len..][..len];
                 let mut layer = outer;
-                for radix in &self.passes[self.outer..] {
-                    self.forward_pass(&arith, part, layer, *radix, i << (layer - outer));
-                    layer += *radix;
+                for layers in &self.passes[self.outer..] {
+                    run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
+                    layer += *layers;
                 }
-                let first = i << (layer - outer);
-                match self.tail {
-                    2 => self.forward_tails::<2>(&arith, part, layer, first),
-                    4 => self.forward_tails::<4>(&arith, part, layer, first),
-                    _ => self.forward_tails::<8>(&arith, part, layer, first),
-                }
+                run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
             }
         }
     }
 
-    /// Inverse transform of all planes, reduced to canonical.
+    /// Calls `run` for the passes of an inverse transform in their order.
     #[inline(always)]
-    pub(super) fn inverse_all(&self, a: &mut [A::T], mont: bool) {
-        let arith = self.arith;
-        let scale = if mont { &self.mont_scale } else { &self.scale };
-        let scale = [arith.broadcast(&scale[0]), arith.broadcast(&scale[1])];
-        let whole = self.passes.is_empty();
+    pub(super) fn inverse_passes(&self, a: &mut [A::T], run: impl Fn(&mut [[A::T; L]], Pass)) {
         let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
+        let outer: u32 = self.passes[..self.outer].iter().sum();
+        let len = self.vectors >> outer;
         for plane in 0..self.planes {
             let plane = &mut a[plane * self.vectors..][..self.vectors];
-            let mut outer = 0;
-            for radix in &self.passes[..self.outer] {
-                outer += *radix;
-            }
-            let len = self.vectors >> outer;
             for i in 0..1 << outer {
                 let part = &mut plane[i * len..][..len];
                 let mut layer = self.vectors.ilog2() - self.tail.ilog2();
-                let first = i << (layer - outer);
-                match (self.tail, whole) {
-                    (2, false) => self.inverse_tails::<2, false>(&arith, part, layer, first, &scale),
-                    (4, false) => self.inverse_tails::<4, false>(&arith, part, layer, first, &scale),
-                    (_, false) => self.inverse_tails::<8, false>(&arith, part, layer, first, &scale),
-                    (2, true) => self.inverse_tails::<2, true>(&arith, part, layer, first, &scale),
-                    (4, true) => self.inverse_tails::<4, true>(&arith, part, layer, first, &scale),
-                    (_, true) => self.inverse_tails::<8, true>(&arith, part, layer, first, &scale),
-                }
-                for radix in self.passes[self.outer..].iter().rev() {
-                    layer -= *radix;
-                    self.inverse_pass(&arith, part, layer, *radix, i << (layer - outer), &scale);
+                run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
+                for layers in self.passes[self.outer..].iter().rev() {
+                    layer -= *layers;
+                    run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
                 }
             }
             let mut layer = outer;
-            for radix in self.passes[..self.outer].iter().rev() {
-                layer -= *radix;
-                self.inverse_pass(&arith, plane, layer, *radix, 0, &scale);
+            for layers in self.passes[..self.outer].iter().rev() {
+                layer -= *layers;
+                run(plane, Pass { radix: 1 << layers, tail: false, layer, first: 0 });
             }
         }
     }
 
-    /// `radix` layers from `layer` on, over a part of a plane that starts with node `first`.
+    /// What the last inverse layer multiplies with.
     #[inline(always)]
-    fn forward_pass(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, radix: u32, first: usize) {
-        match radix {
-            1 => self.forward_nodes::<2>(arith, part, layer, first),
-            2 => self.forward_nodes::<4>(arith, part, layer, first),
-            _ => self.forward_nodes::<8>(arith, part, layer, first),
-        }
+    fn scale(&self, mont: bool) -> [A::W; 2] {
+        let scale = if mont { &self.mont_scale } else { &self.scale };
+        [self.arith.broadcast(&scale[0]), self.arith.broadcast(&scale[1])]
     }
 
     #[inline(always)]
-    fn inverse_pass(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, radix: u32, first: usize, scale: &[A::W; 2]) {
-        match (radix, layer) {
-            (1, 0) => self.inverse_nodes::<2, true>(arith, part, layer, first, scale),
-            (2, 0) => self.inverse_nodes::<4, true>(arith, part, layer, first, scale),
-            (_, 0) => self.inverse_nodes::<8, true>(arith, part, layer, first, scale),
-            (1, _) => self.inverse_nodes::<2, false>(arith, part, layer, first, scale),
-            (2, _) => self.inverse_nodes::<4, false>(arith, part, layer, first, scale),
-            _ => self.inverse_nodes::<8, false>(arith, part, layer, first, scale),
-        }
-    }
-
-    #[inline(always)]
-    fn forward_nodes<const R: usize>(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, first: usize) {
+    pub(super) fn forward_nodes<const R: usize>(&self, part: &mut [[A::T; L]], layer: u32, first: usize) {
+        let arith = &{ self.arith };
         let len = self.vectors >> layer;
         let step = len >> R.ilog2();
         let modes = modes::<R>(&self.forward.modes, layer);
@@ -141,14 +121,15 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     }
 
     #[inline(always)]
-    fn inverse_nodes<const R: usize, const LAST: bool>(
+    pub(super) fn inverse_nodes<const R: usize, const LAST: bool>(
         &self,
-        arith: &A,
         part: &mut [[A::T; L]],
         layer: u32,
         first: usize,
-        scale: &[A::W; 2],
+        mont: bool,
     ) {
+        let arith = &{ self.arith };
+        let scale = &self.scale(mont);
         let len = self.vectors >> layer;
         let step = len >> R.ilog2();
         let modes = modes::<R>(&self.inverse_modes, layer);
@@ -171,7 +152,8 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
 
     /// The tails of a part: the remaining layers between vectors, then those inside.
     #[inline(always)]
-    fn forward_tails<const R: usize>(&self, arith: &A, part: &mut [[A::T; L]], layer: u32, first: usize) {
+    pub(super) fn forward_tails<const R: usize>(&self, part: &mut [[A::T; L]], layer: u32, first: usize) {
+        let arith = &{ self.arith };
         let modes = modes::<R>(&self.forward.modes, layer);
         let inside = &self.forward.modes[(layer + R.ilog2()) as usize..];
         let per_tail = inside.len() * (R / 2);
@@ -198,14 +180,15 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     }
 
     #[inline(always)]
-    fn inverse_tails<const R: usize, const LAST: bool>(
+    pub(super) fn inverse_tails<const R: usize, const LAST: bool>(
         &self,
-        arith: &A,
         part: &mut [[A::T; L]],
         layer: u32,
         first: usize,
-        scale: &[A::W; 2],
+        mont: bool,
     ) {
+        let arith = &{ self.arith };
+        let scale = &self.scale(mont);
         let modes = modes::<R>(&self.inverse_modes, layer);
         let between = (layer + R.ilog2()) as usize;
         let inside = &self.inverse.modes[..self.forward.modes.len() - between];

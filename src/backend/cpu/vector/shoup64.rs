@@ -16,6 +16,9 @@ pub(in crate::backend::cpu) struct Shoup64<O, const L: usize, const TIGHT: bool>
     level: O,
     m: Modulus<u64>,
     ends: [u32; 6],
+    /// `2^32 - 1`. A field, because a compiler that knows it recognises the high half of a 64-bit product, for which
+    /// vectors have no instruction, and computes lane after lane.
+    low_half: u64,
 }
 
 /// Factors and their quotients; the high halves of these once more.
@@ -40,7 +43,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Shoup64<O, L, TIGHT> {
     #[inline(always)]
     fn mul_high(&self, x: O::V, y: O::V) -> O::V {
         let o = self.level;
-        let mask = o.splat(u32::MAX as u64);
+        let mask = o.splat(self.low_half);
         let (x1, y1) = (o.high(x), o.high(y));
         let low = o.high(o.mul_half(x, y));
         let cross = o.mul_half(x1, y);
@@ -67,7 +70,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
         let m = Modulus::<u64>::new(q)?;
         let limit = ((1u128 << 64) / q as u128).min(64) as u64;
         let (forward, inverse) = unsigned(limit, Self::PRODUCT, layers);
-        Ok((Self { level, m, ends: ends(&forward, Self::PRODUCT) }, forward, inverse))
+        Ok((Self { level, m, ends: ends(&forward, Self::PRODUCT), low_half: u32::MAX as u64 }, forward, inverse))
     }
 
     fn factor(&self, value: u64) -> [u64; 2] {

@@ -167,7 +167,7 @@ fn positions<const L: usize>(vectors: usize, tail: usize, together: usize) -> Ve
         out.push((half, lanes.clone()));
         half /= 2;
     }
-    debug_assert!(vectors % tail == 0);
+    debug_assert!(vectors.is_multiple_of(tail));
     out.push((0, lanes));
     out
 }

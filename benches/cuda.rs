@@ -1,0 +1,145 @@
+//! Ring products on a GPU with resident data, timed by events on the stream; medians of 15. Each product is compared
+//! with the CPU's before it is timed.
+//!
+//! `cargo bench --features cuda --bench cuda [FILTER]` prints one row for each ring and variant: products a second,
+//! and the share that reading both factors and writing the result once would have of the time, at the speed of copies.
+
+use karat::backend::cuda::{Cuda, Variant};
+use karat::backend::{Backend, Erase, Matrix};
+use karat::{Cpu, Result, RingContext, RingMul, RingSpec, UserRing, arith::Word};
+
+/// Bytes a nanosecond of copies on an H200, read and write counted (measured with CUDA 13.0).
+const COPY: f64 = 4265.0;
+
+struct Row {
+    op: String,
+    ring: String,
+    variant: String,
+    batch: usize,
+    median_ns: f64,
+    bytes: f64,
+}
+
+impl Row {
+    fn print(&self) {
+        println!(
+            "{:<9} {:<44} {:<10} {:>8} {:>12.1} us {:>10.2} M/s {:>6.1} % of the copy",
+            self.op,
+            self.ring,
+            self.variant,
+            self.batch,
+            self.median_ns / 1e3,
+            self.batch as f64 / self.median_ns * 1e3,
+            100.0 * self.bytes / COPY / self.median_ns
+        );
+    }
+}
+
+fn median(gpu: &Cuda, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    for _ in 0..3 {
+        run()?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..15 {
+        let start = gpu.device().record()?;
+        run()?;
+        times.push(gpu.device().record()?.since_ns(&start)?);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+fn residues<W: Word>(seed: u64, count: usize, q: u64) -> Vec<W> {
+    let mut state = seed | 1;
+    let next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        W::from_u64((state >> 2) % q)
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+fn product<W: Word>(gpu: &Cuda, text: &str, variant: Variant, batch: usize) -> Result<Row> {
+    let spec: RingSpec = text.parse()?;
+    let (n, q) = (spec.n(), spec.q());
+    let ring = UserRing::<W>::new(spec)?;
+    let gpu = gpu.clone().with_variant(variant);
+    let device = RingContext::new(gpu.clone(), ring.clone())?;
+    // A few different polynomials, many times.
+    let distinct = 97.min(batch);
+    let repeat =
+        |seed| -> Vec<W> { residues::<W>(seed, distinct * n, q).into_iter().cycle().take(batch * n).collect() };
+    let (a, b) = (repeat(1), repeat(2));
+    let (da, db) = (device.upload(&a)?, device.upload(&b)?);
+    let mut out = device.zeros(batch)?;
+    device.mul_into(&da, &db, &mut out)?;
+    let cpu = RingContext::new(Cpu::new(), ring)?;
+    let check = distinct.min(8);
+    let expected = cpu.mul(&cpu.upload(&a[..check * n])?, &cpu.upload(&b[..check * n])?)?.download()?;
+    let got = out.download()?;
+    assert!(got[..check * n] == expected[..], "{text} {variant}: wrong product");
+    assert!(got.iter().zip(&got[distinct * n..]).all(|(x, y)| x == y), "{text} {variant}: wrong repetition");
+    let median_ns = median(&gpu, || device.mul_into(&da, &db, &mut out))?;
+    let bytes = (3 * batch * n * size_of::<W>()) as f64;
+    Ok(Row { op: "mul".into(), ring: text.into(), variant: variant.to_string(), batch, median_ns, bytes })
+}
+
+/// One matrix of `k × k` for each item, transform domain.
+fn mat_vec<W: Word>(gpu: &Cuda, text: &str, k: usize, batch: usize) -> Result<Row> {
+    let ring = UserRing::<W>::new(text.parse()?)?;
+    let plan = RingMul::<UserRing<W>>::plan(gpu, &ring)?;
+    let buffer = |polynomials: usize| gpu.alloc::<u64>(polynomials * plan.ntt_words(), Erase::No);
+    let (matrix, vector, mut out) = (buffer(batch * k * k)?, buffer(batch * k)?, buffer(batch * k)?);
+    let shape = Matrix { batch, rows: k, columns: k, shared: false };
+    let median_ns = median(gpu, || RingMul::<UserRing<W>>::mat_vec(gpu, &plan, shape, &matrix, &vector, &mut out))?;
+    let bytes = (batch * (k * k + 2 * k) * plan.ntt_words() * 8) as f64;
+    Ok(Row { op: format!("mat_vec{k}"), ring: text.into(), variant: String::new(), batch, median_ns, bytes })
+}
+
+fn main() -> Result<()> {
+    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
+    let gpu = match Cuda::new(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    println!("{}", gpu.device().gpu());
+    let show = |row: Result<Row>| match row {
+        Ok(row) => row.print(),
+        Err(error) => println!("{error}"),
+    };
+    let wanted = |name: &str| name.contains(&filter);
+    let small = [("ml-kem", 20), ("falcon-512", 19), ("falcon-1024", 18), ("saber", 18), ("sntrup761", 16)];
+    for (ring, log) in small.into_iter().filter(|(ring, _)| wanted(ring)) {
+        show(product::<u16>(&gpu, ring, Variant::Automatic, 1 << log));
+        show(product::<u16>(&gpu, ring, Variant::Fused, 1 << log));
+    }
+    if wanted("ml-kem") {
+        show(product::<u16>(&gpu, "ml-kem", Variant::Patent, 1 << 18));
+        show(mat_vec::<u16>(&gpu, "ml-kem", 3, 1 << 17));
+    }
+    if wanted("ml-dsa") {
+        show(product::<u32>(&gpu, "ml-dsa", Variant::Automatic, 1 << 20));
+        show(product::<u32>(&gpu, "ml-dsa", Variant::Fused, 1 << 20));
+        show(product::<u32>(&gpu, "ml-dsa", Variant::Patent, 1 << 18));
+    }
+    for log in [12u32, 13, 14, 15, 16] {
+        let ring = format!("q=1152921504606584833,f=x^{}+1", 1u32 << log);
+        if !wanted(&ring) {
+            continue;
+        }
+        for batch in [45, 1] {
+            let half = log.div_ceil(2);
+            show(product::<u64>(&gpu, &ring, Variant::Automatic, batch));
+            for split in [half - 3, half - 2, half - 1, half] {
+                show(product::<u64>(&gpu, &ring, Variant::Halves(split), batch));
+            }
+            let patent = format!("{ring},alpha={}", (log - 11).max(1));
+            show(product::<u64>(&gpu, &patent, Variant::Patent, batch));
+        }
+        let narrow = format!("q=998244353,f=x^{}+1", 1u32 << log);
+        show(product::<u32>(&gpu, &narrow, Variant::Automatic, 45));
+    }
+    Ok(())
+}

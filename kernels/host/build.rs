@@ -1,0 +1,121 @@
+//! Compiles every program of the CUDA backend as C++20, instrumented for the detector, the runtime without, and
+//! programs with planted faults, which the detector or the results must show.
+
+use std::path::Path;
+use std::{env, fs};
+
+use karat::backend::cuda::{Program, programs};
+
+/// A fault: its name, the program, the text, and what stands there instead.
+const FAULTS: &[(&str, &str, &str, &str)] = &[
+    (
+        "no_barrier_between_layers",
+        "product_u32",
+        "unit<true, ROOMY>(g, x, i, chunk, first, layer, depth, zetas, m);\n        sync_block();",
+        "unit<true, ROOMY>(g, x, i, chunk, first, layer, depth, zetas, m);",
+    ),
+    (
+        "no_barrier_before_points",
+        "product_u32",
+        "b.set(i, reduce_lazy(launch, b.get(i), m));\n        }\n        sync_block();",
+        "b.set(i, reduce_lazy(launch, b.get(i), m));\n        }",
+    ),
+    (
+        "no_warp_barrier",
+        "warp_u32_256_3329",
+        "store_outer(a, region, lane);\n    sync_warp();",
+        "store_outer(a, region, lane);",
+    ),
+    (
+        "no_warp_barrier_before_reuse",
+        "warp_u32_256_3329",
+        "forward_outer(b);\n    sync_warp();",
+        "forward_outer(b);",
+    ),
+    ("wrong_twiddle", "product_u32", "zetas[(node << r) + (k >> (R - r))]", "zetas[(node << r) + (k >> (R - r)) + (k == 4)]"),
+    (
+        "write_out_of_range",
+        "product_u32",
+        "out[i] = static_cast<W>(x.get(i));",
+        "out[i + (i == 255 && block_index() == 1)] = static_cast<W>(x.get(i));",
+    ),
+    (
+        "barrier_in_a_branch",
+        "product_u32",
+        "    sync_block();\n        forward_layers_of(launch, geometry(launch), a",
+        "    if (thread_index() != 5) sync_block();\n        forward_layers_of(launch, geometry(launch), a",
+    ),
+    (
+        "two_blocks_write_one_result",
+        "product_u32",
+        "static_cast<W*>(launch.out) + first);\n}",
+        "static_cast<W*>(launch.out));\n}",
+    ),
+];
+
+/// The text of a program with all its headers inside.
+fn expand(file: &str, constants: &str, seen: &mut Vec<String>) -> String {
+    if seen.iter().any(|name| name == file) {
+        return String::new();
+    }
+    seen.push(file.into());
+    let folder = if file.ends_with(".cu") { ".." } else { "../include" };
+    let text = match file {
+        "constants.cuh" => constants.to_string(),
+        _ => fs::read_to_string(Path::new(folder).join(file)).unwrap(),
+    };
+    let mut out = String::new();
+    for line in text.lines() {
+        match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
+            Some("emulation.h") => {}
+            Some(name) => out += &expand(name, constants, seen),
+            None if line.trim() == "#pragma once" => {}
+            None => {
+                out += line;
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// A C++ file: the constants, and the program's text in a namespace of its own, for programs share names.
+fn write(path: &Path, name: &str, program: &Program, text: &str) {
+    let defines: String = program.defines().iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
+    let text = format!(
+        "#define EMULATED_PROGRAM \"{name}\"\n{defines}#include \"emulation.h\"\nnamespace program_{name} {{\n{text}}}\n"
+    );
+    fs::write(path, text).unwrap();
+}
+
+fn main() {
+    let out = env::var("OUT_DIR").unwrap();
+    let base = || {
+        let mut build = cc::Build::new();
+        build.cpp(true).std("c++20").include("src").warnings(true).opt_level(2).debug(false);
+        build.flag("-fno-strict-aliasing").flag("-Wno-unknown-pragmas").flag("-Wno-unused-function");
+        build
+    };
+    let mut kernels = base();
+    kernels.flag("-fsanitize=thread").link_lib_modifier("+whole-archive");
+    let all = programs();
+    for program in &all {
+        let path = Path::new(&out).join(program.name()).with_extension("cpp");
+        write(&path, &program.name(), program, &expand(program.family().file(), program.constants(), &mut Vec::new()));
+        kernels.file(path);
+    }
+    for (fault, name, from, to) in FAULTS {
+        let program = all.iter().find(|program| program.name() == *name).expect("a program of this name");
+        let text = expand(program.family().file(), program.constants(), &mut Vec::new());
+        assert!(text.contains(from), "fault {fault}: the text to change is gone");
+        let name = format!("{name}_{fault}");
+        let path = Path::new(&out).join(&name).with_extension("cpp");
+        write(&path, &name, program, &text.replacen(from, to, 1));
+        kernels.file(path);
+    }
+    kernels.compile("karat_kernels");
+    base().file("src/runtime.cpp").compile("karat_runtime");
+    for path in ["src", "../include", "..", "build.rs"] {
+        println!("cargo:rerun-if-changed={path}");
+    }
+}

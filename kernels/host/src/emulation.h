@@ -1,0 +1,66 @@
+// What platform.cuh needs on a CPU. One fiber runs each thread of a block; see runtime.cpp.
+#pragma once
+
+#include <cstddef>
+
+#define DEVICE inline __attribute__((always_inline))
+#define UNROLL
+#define CONSTANT static constexpr
+
+namespace emulation {
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// Where the running thread is.
+struct Position {
+    u32 thread, threads, block, blocks;
+};
+
+extern thread_local Position position;
+
+void* dynamic_shared();
+// Barriers name the place that they stand at: all threads must meet at the same one.
+void sync_block(const void* site);
+void sync_warp(const void* site);
+u32 shuffle_xor(u32 value, u32 lanes);
+
+typedef void (*Body)(const void* launch);
+
+// Makes a kernel known by program and name.
+struct Kernel {
+    const char *program, *name;
+    size_t launch_bytes;
+    Body body;
+    Kernel* next;
+    Kernel(const char* program, const char* name, size_t launch_bytes, Body body);
+};
+
+}  // namespace emulation
+
+#define KERNEL(name, Block)                                                                                 \
+    static void name##_kernel(const Block& launch);                                                         \
+    static void name##_body(const void* block) {                                                            \
+        const Block copy = *static_cast<const Block*>(block);                                               \
+        name##_kernel(copy);                                                                                \
+    }                                                                                                       \
+    static emulation::Kernel name##_entry(EMULATED_PROGRAM, #name, sizeof(Block), name##_body);             \
+    static void name##_kernel(const Block& launch)
+#define KERNEL_BOUNDS(name, Block, threads, blocks) KERNEL(name, Block)
+#define DYN_SHARED(T, name) T* name = static_cast<T*>(emulation::dynamic_shared())
+
+#define thread_index() (emulation::position.thread)
+#define thread_count() (emulation::position.threads)
+#define block_index() (emulation::position.block)
+#define block_count() (emulation::position.blocks)
+#define sync_block() (emulation::sync_block(({ __label__ here; here: &&here; })))
+#define sync_warp() (emulation::sync_warp(({ __label__ here; here: &&here; })))
+#define shuffle_xor(value, lanes) (emulation::shuffle_xor(value, lanes))
+
+inline emulation::u32 mul_hi(emulation::u32 a, emulation::u32 b) {
+    return static_cast<emulation::u32>(static_cast<emulation::u64>(a) * b >> 32);
+}
+inline emulation::u64 mul_hi(emulation::u64 a, emulation::u64 b) {
+    return static_cast<emulation::u64>(static_cast<unsigned __int128>(a) * b >> 64);
+}
+inline emulation::u32 smaller(emulation::u32 a, emulation::u32 b) { return a < b ? a : b; }

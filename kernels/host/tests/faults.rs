@@ -1,0 +1,69 @@
+//! Planted faults: the detector, or the result, shows each of them.
+
+use karat::backend::cuda::Variant;
+use karat::ring::presets::MlKem;
+use karat::{Cpu, Result, RingContext};
+use karat_emulation::{Emulated, Order};
+
+/// One batch of products on kernels with a fault: what came, and what is right.
+fn run(program: &'static str, fault: Option<&'static str>, order: Order) -> (Result<Vec<u16>>, Vec<u16>) {
+    let variant = if program.starts_with("warp") { Variant::Automatic } else { Variant::Fused };
+    let a: Vec<u16> = (0..512u32).map(|i| (i * i * 7 + 1) as u16 % 3329).collect();
+    let cpu = RingContext::new(Cpu::scalar(), MlKem).unwrap();
+    let operand = cpu.upload(&a).unwrap();
+    let expected = cpu.mul(&operand, &operand).unwrap().download().unwrap();
+    let device = Emulated::new().with_order(order);
+    let device = match fault {
+        Some(fault) => device.with_fault(program, fault),
+        None => device,
+    };
+    let device = device.backend(variant);
+    let device = RingContext::new(device, MlKem).unwrap();
+    let operand = device.upload(&a).unwrap();
+    (device.mul(&operand, &operand).and_then(|product| product.download()), expected)
+}
+
+fn detected(program: &'static str, fault: &'static str, words: &str) {
+    for order in [Order::Ascending, Order::Descending, Order::Rotating(3)] {
+        let (result, _) = run(program, Some(fault), order);
+        let error = result.expect_err(fault).to_string();
+        assert!(error.contains(words), "{fault}: {error}");
+    }
+}
+
+#[test]
+fn without_a_fault_nothing_is_reported() {
+    for program in ["product_u32", "warp_u32_256_3329"] {
+        let (result, expected) = run(program, None, Order::Ascending);
+        assert_eq!(result.unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_missing_barrier() {
+    detected("product_u32", "no_barrier_between_layers", "race");
+    detected("product_u32", "no_barrier_before_points", "race");
+    detected("warp_u32_256_3329", "no_warp_barrier", "before it is written");
+    detected("warp_u32_256_3329", "no_warp_barrier_before_reuse", "race");
+}
+
+#[test]
+fn a_barrier_that_not_all_threads_reach() {
+    detected("product_u32", "barrier_in_a_branch", "barrier");
+}
+
+#[test]
+fn an_index_out_of_range() {
+    detected("product_u32", "write_out_of_range", "write outside every buffer");
+}
+
+#[test]
+fn two_blocks_that_write_the_same_word() {
+    detected("product_u32", "two_blocks_write_one_result", "blocks race");
+}
+
+#[test]
+fn a_wrong_twiddle_shows_in_the_result() {
+    let (result, expected) = run("product_u32", Some("wrong_twiddle"), Order::Ascending);
+    assert_ne!(result.unwrap(), expected);
+}

@@ -1,0 +1,48 @@
+// What kernels may use of the machine: the same text compiles under NVRTC, nvcc and, on a CPU, as C++20.
+//
+// Blocks, threads and grids have one dimension. Shared memory is declared with DYN_SHARED only, in words of four
+// bytes or more; all threads of a block meet at the same barrier.
+#pragma once
+
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned __int128 u128;
+
+// Words that are moved together.
+struct alignas(8) Two {
+    u32 a, b;
+};
+struct alignas(16) Four {
+    u32 a, b, c, d;
+};
+
+#if defined(__CUDACC__)
+
+#define CONSTANT __device__ constexpr
+#define DEVICE __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+// A kernel takes one launch block by value.
+#define KERNEL(name, Launch) extern "C" __global__ void name(const __grid_constant__ Launch launch)
+#define KERNEL_BOUNDS(name, Launch, threads, blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
+#define DYN_SHARED(T, name)                                        \
+    extern __shared__ __align__(16) unsigned char karat_dynamic[]; \
+    T* name = reinterpret_cast<T*>(karat_dynamic)
+
+DEVICE u32 thread_index() { return threadIdx.x; }
+DEVICE u32 thread_count() { return blockDim.x; }
+DEVICE u32 block_index() { return blockIdx.x; }
+DEVICE u32 block_count() { return gridDim.x; }
+DEVICE void sync_block() { __syncthreads(); }
+DEVICE void sync_warp() { __syncwarp(); }
+DEVICE u32 mul_hi(u32 a, u32 b) { return __umulhi(a, b); }
+DEVICE u64 mul_hi(u64 a, u64 b) { return __umul64hi(a, b); }
+DEVICE u32 smaller(u32 a, u32 b) { return min(a, b); }
+DEVICE u32 shuffle_xor(u32 value, u32 lanes) { return __shfl_xor_sync(0xffffffffu, value, lanes); }
+
+#else
+
+#include "emulation.h"
+
+#endif

@@ -1,0 +1,115 @@
+//! CUDA: the same rings on an NVIDIA GPU.
+//!
+//! Kernels (`kernels/*.cu`) are compiled at run time for the device at hand and kept in a cache. The driver and the
+//! compiler (NVRTC) are loaded at run time too: a build with this backend runs anywhere, and says in words what is
+//! missing. Everything above [`Device`] knows no driver, so that tests run the same kernels on a CPU.
+
+mod buffer;
+mod cache;
+mod device;
+mod driver;
+mod jit;
+mod ops;
+mod params;
+mod patent;
+mod plan;
+mod probe;
+mod source;
+mod tables;
+mod variant;
+mod warp;
+
+pub use buffer::DeviceBuffer;
+pub use cache::build_pack;
+pub use device::{Device, Grid, Limits, Memory};
+pub use driver::{Driver, DriverMemory, DriverModule, Event};
+pub use jit::compile;
+pub use patent::{MAX_POINTS, Patent, Values};
+pub use plan::Plan;
+pub use probe::{DeviceInfo, devices, nvrtc_version};
+pub use source::{Family, Program, WordClass, programs};
+pub use variant::Variant;
+
+use super::{Backend, Erase, expect_len};
+use crate::arith::Word;
+use crate::{Error, Result};
+
+/// A device as a backend: one stream of it. Clones share the stream.
+#[derive(Debug, Clone)]
+pub struct Gpu<D> {
+    device: D,
+    variant: Variant,
+}
+
+/// An NVIDIA GPU.
+pub type Cuda = Gpu<Driver>;
+
+impl Cuda {
+    /// The GPU of this number, with a stream of its own.
+    ///
+    /// # Errors
+    /// `BackendUnavailable` where there is no driver, no compiler or no such device; `Parse` for a malformed
+    /// `KARAT_CUDA_VARIANT`.
+    ///
+    /// ```
+    /// use karat::{Backend, backend::cuda::Cuda};
+    /// match Cuda::new(0) {
+    ///     Ok(cuda) => assert_eq!(cuda.name(), "cuda"),
+    ///     Err(error) => println!("{error}"),
+    /// }
+    /// ```
+    pub fn new(ordinal: usize) -> Result<Self> {
+        Ok(Self::on(Driver::new(ordinal)?, Variant::from_env()?))
+    }
+}
+
+impl<D: Device> Gpu<D> {
+    /// A device as a backend.
+    pub fn on(device: D, variant: Variant) -> Self {
+        Self { device, variant }
+    }
+
+    /// The same stream with another way of computing whole products.
+    pub fn with_variant(self, variant: Variant) -> Self {
+        Self { variant, ..self }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+}
+
+impl<D: Device> Backend for Gpu<D> {
+    fn name(&self) -> &'static str {
+        self.device.name()
+    }
+
+    type Buffer<W: Word> = DeviceBuffer<D, W>;
+
+    fn alloc<W: Word>(&self, len: usize, erase: Erase) -> Result<DeviceBuffer<D, W>> {
+        DeviceBuffer::new(&self.device, len, erase)
+    }
+
+    fn upload<W: Word>(&self, source: &[W], target: &mut DeviceBuffer<D, W>) -> Result<()> {
+        expect_len("the buffer", target.len(), source.len())?;
+        self.check(target)?;
+        self.device.upload(bytemuck::cast_slice(source), target.memory_mut())
+    }
+
+    fn download<W: Word>(&self, source: &DeviceBuffer<D, W>, target: &mut [W]) -> Result<()> {
+        expect_len("the buffer", source.len(), target.len())?;
+        self.check(source)?;
+        self.device.download(source.memory(), bytemuck::cast_slice_mut(target))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.device.synchronize()
+    }
+}
+
+impl<D: Device> Gpu<D> {
+    fn check<W: Word>(&self, buffer: &DeviceBuffer<D, W>) -> Result<()> {
+        if self.device.owns(buffer.memory()) { Ok(()) } else { Err(Error::Foreign("streams")) }
+    }
+}

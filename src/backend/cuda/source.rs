@@ -1,0 +1,159 @@
+//! The kernels' text, embedded, and the programs that are made of it.
+
+use super::params;
+use super::warp::WarpRing;
+use crate::ring::presets;
+
+/// Headers, by the names that `#include` uses.
+const HEADERS: [(&str, &str); 6] = [
+    ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
+    ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
+    ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
+    ("ntt.cuh", include_str!("../../../kernels/include/ntt.cuh")),
+    ("points.cuh", include_str!("../../../kernels/include/points.cuh")),
+    ("lift.cuh", include_str!("../../../kernels/include/lift.cuh")),
+];
+
+/// The files of kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// What works on single lanes, and layers in global memory.
+    Steps,
+    /// Transforms and products of a polynomial that one block holds.
+    Product,
+    /// Transforms and products in two halves, for polynomials that one block cannot hold.
+    Halves,
+    /// The k-NTT step by step.
+    Patent,
+    /// Products of small rings in registers; compiled for one ring.
+    Warp,
+}
+
+impl Family {
+    /// The file under `kernels/`.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Self::Steps => "steps.cu",
+            Self::Product => "product.cu",
+            Self::Halves => "halves.cu",
+            Self::Patent => "patent.cu",
+            Self::Warp => "warp.cu",
+        }
+    }
+
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::Steps => include_str!("../../../kernels/steps.cu"),
+            Self::Product => include_str!("../../../kernels/product.cu"),
+            Self::Halves => include_str!("../../../kernels/halves.cu"),
+            Self::Patent => include_str!("../../../kernels/patent.cu"),
+            Self::Warp => include_str!("../../../kernels/warp.cu"),
+        }
+    }
+}
+
+/// The words that residues are computed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WordClass {
+    /// Odd moduli below 2^30.
+    Word32,
+    /// Odd moduli below 2^62.
+    Word64,
+}
+
+impl WordClass {
+    /// Bytes of a word.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Word32 => 4,
+            Self::Word64 => 8,
+        }
+    }
+
+    const fn type_name(self) -> &'static str {
+        match self {
+            Self::Word32 => "u32",
+            Self::Word64 => "u64",
+        }
+    }
+}
+
+/// A file of kernels with the constants that it is compiled with.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Program {
+    family: Family,
+    word: WordClass,
+    /// What the name gets behind it.
+    suffix: String,
+    /// The text of `constants.cuh`, for programs of one ring.
+    constants: String,
+    extra: Vec<(&'static str, String)>,
+}
+
+impl Program {
+    pub(super) const fn new(family: Family, word: WordClass) -> Self {
+        Self { family, word, suffix: String::new(), constants: String::new(), extra: Vec::new() }
+    }
+
+    /// The program of one ring, with a header of constants.
+    pub(super) fn with_constants(self, suffix: &str, constants: String, extra: Vec<(&'static str, String)>) -> Self {
+        Self { suffix: format!("_{suffix}"), constants, extra, ..self }
+    }
+
+    /// The file of kernels.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// A name for messages, unique among programs.
+    ///
+    /// ```
+    /// let names: Vec<_> = karat::backend::cuda::programs().iter().map(|p| p.name()).collect();
+    /// assert!(names.contains(&"steps_u32".to_string()));
+    /// ```
+    pub fn name(&self) -> String {
+        let family = self.family.file().trim_end_matches(".cu");
+        format!("{family}_{}{}", self.word.type_name(), self.suffix)
+    }
+
+    /// The constants: what Rust knows and kernels take as given.
+    ///
+    /// ```
+    /// let program = &karat::backend::cuda::programs()[0];
+    /// assert!(program.defines().iter().any(|(name, value)| *name == "KARAT_WORD" && value == "u32"));
+    /// ```
+    pub fn defines(&self) -> Vec<(&'static str, String)> {
+        let mut defines = params::defines();
+        defines.push(("KARAT_WORD", self.word.type_name().into()));
+        defines.extend(self.extra.iter().cloned());
+        defines
+    }
+
+    /// The header `constants.cuh` of a program of one ring, else empty.
+    pub fn constants(&self) -> &str {
+        &self.constants
+    }
+
+    /// Every header, by the name that `#include` uses.
+    pub(super) fn headers(&self) -> Vec<(&'static str, &str)> {
+        let mut headers = HEADERS.to_vec();
+        headers.push(("constants.cuh", &self.constants));
+        headers
+    }
+}
+
+/// Every program that the presets are multiplied with, and the general ones for all other rings: what a kernel pack
+/// holds, and what runs emulated on a CPU.
+pub fn programs() -> Vec<Program> {
+    let general = [Family::Steps, Family::Product, Family::Halves, Family::Patent]
+        .into_iter()
+        .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)));
+    let presets = presets::all().into_iter().filter_map(WarpRing::new).map(|ring| ring.program());
+    let mut programs: Vec<Program> = Vec::new();
+    for program in general.chain(presets) {
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    programs
+}

@@ -1,0 +1,148 @@
+//! The internal values of 10,000 runs, against the digests that the reference implementation's authors publish for its
+//! test program (github.com/pq-crystals/dilithium, `SHA256SUMS`): the only public vectors of round-3 Dilithium.
+
+use std::fmt::Write;
+use std::string::String;
+
+use sha2::{Digest, Sha256};
+use shake::{ExtendableOutput, Shake128, Update, XofReader};
+
+use super::round::{decompose, power2round};
+use super::sample::{challenge, mask, matrix, secrets};
+use super::{Array, Coeffs, Dilithium2Params, Dilithium3Params, Dilithium5Params, Dsa, N, Parameters, Q};
+use crate::Cpu;
+use crate::schemes::hash::{Lanes, shake256};
+
+fn random(counter: &mut u64, out: &mut [u8]) {
+    let mut hash = Shake128::default();
+    hash.update(&counter.to_le_bytes());
+    hash.finalize_xof().read(out);
+    *counter += 1;
+}
+
+fn centred(c: u32) -> i32 {
+    if c > Q / 2 { c as i32 - Q as i32 } else { c as i32 }
+}
+
+/// Numbers of one width, and what stands between polynomials.
+fn numbers(
+    text: &mut String,
+    name: &str,
+    width: usize,
+    polynomials: &[[i32; N]],
+    between: impl Fn(usize) -> &'static str,
+) {
+    write!(text, "{name} = ([").unwrap();
+    for (i, polynomial) in polynomials.iter().enumerate() {
+        for (j, c) in polynomial.iter().enumerate() {
+            if j > 0 {
+                text.push_str(", ");
+            }
+            write!(text, "{c:width$}").unwrap();
+        }
+        text.push_str(if i + 1 == polynomials.len() { "])\n" } else { between(i) });
+    }
+}
+
+fn hashed(text: &mut String, name: &str, bytes: &[u8]) {
+    let mut out = [0; 32];
+    shake256(&[bytes], &mut out);
+    writeln!(text, "{name} = {}", hex::encode(out)).unwrap();
+}
+
+fn values(polynomials: &[Coeffs], map: impl Fn(u32) -> i32) -> Vec<[i32; N]> {
+    polynomials.iter().map(|polynomial| polynomial.map(&map)).collect()
+}
+
+fn digest<P: Parameters>() -> String {
+    let dsa = Dsa::<P>::new(Cpu::new()).unwrap();
+    let plan = dsa.ring().plan();
+    let lanes = Lanes::best();
+    let (mut sha, mut counter) = (Sha256::new(), 0);
+    let split = |c: u32| {
+        if P::GAMMA2 == (Q - 1) / 88 { decompose::<{ (Q - 1) / 88 }>(c) } else { decompose::<{ (Q - 1) / 32 }>(c) }
+    };
+    for count in 0..10_000 {
+        let (mut message, mut key, mut seed) = ([0; 32], [0; 32], [0; 64]);
+        let mut text = format!("count = {count}\n");
+        random(&mut counter, &mut message);
+        writeln!(text, "m = {}", hex::encode(message)).unwrap();
+        random(&mut counter, &mut key);
+        let (pk, sk) = dsa.keygen(&key);
+        hashed(&mut text, "pk", pk.as_ref());
+        hashed(&mut text, "sk", sk.as_ref());
+        let signature = dsa.sign(sk.as_ref(), &message, b"", &[0; 32]).unwrap();
+        hashed(&mut text, "sig", signature.as_ref());
+        assert_eq!(dsa.verify(pk.as_ref(), &message, b"", signature.as_ref()), Ok(()));
+        random(&mut counter, &mut seed);
+        writeln!(text, "seed = {}", hex::encode_upper(seed)).unwrap();
+
+        let mut a = vec![[0; N]; P::K * P::L];
+        let mut a_ntt = P::Matrix::filled(super::ZERO);
+        matrix::<P>(lanes, &seed[..32], |row, column, values| {
+            a[row * P::L + column].copy_from_slice(values);
+            plan.import(values, &mut a_ntt.as_mut()[row * P::L + column]);
+        });
+        numbers(
+            &mut text,
+            "A",
+            8,
+            &values(&a, |c| c as i32),
+            |i| {
+                if (i + 1) % P::L == 0 { "];\n     [" } else { "], [" }
+            },
+        );
+        let mut s = vec![[0; N]; P::K + P::L];
+        secrets::<P>(lanes, &seed, |i, values| s[i].copy_from_slice(values));
+        numbers(&mut text, "s", 3, &values(&s[..P::L], centred), |_| "],\n     [");
+        let mut y = vec![[0; N]; P::L];
+        let mut y_ntt = P::Columns::filled(super::ZERO);
+        mask::<P>(lanes, &seed, 0, |i, values| {
+            y[i] = *values;
+            plan.forward(values, &mut y_ntt.as_mut()[i]);
+        });
+        numbers(&mut text, "y", 8, &values(&y, centred), |_| "],\n     [");
+        let mut w_ntt = P::Rows::filled(super::ZERO);
+        let flat = (a_ntt.as_ref().as_flattened(), y_ntt.as_ref().as_flattened());
+        plan.mat_vec(P::L, flat.0, flat.1, w_ntt.as_mut().as_flattened_mut());
+        let mut w = vec![[0; N]; P::K];
+        for (w, w_ntt) in w.iter_mut().zip(w_ntt.as_ref()) {
+            plan.inverse(w_ntt, w);
+        }
+        let between = |_| "],\n      [";
+        numbers(&mut text, "w1", 2, &values(&w, |c| split(c).0 as i32), between);
+        numbers(&mut text, "w0", 8, &values(&w, |c| split(c).1), between);
+        numbers(&mut text, "t1", 3, &values(&w, |c| power2round(c).0 as i32), between);
+        numbers(&mut text, "t0", 5, &values(&w, |c| centred(power2round(c).1)), between);
+        let mut c = [0; N];
+        challenge::<P>(&seed[..P::CHALLENGE], &mut c);
+        let c: Vec<String> = c.iter().map(|c| format!("{:2}", centred(*c))).collect();
+        write!(text, "c = [{}]\n\n", c.join(", ")).unwrap();
+        Digest::update(&mut sha, text.as_bytes());
+    }
+    hex::encode(sha.finalize())
+}
+
+/// Gigabytes of text go through the hash: only where all vectors are wanted.
+fn check<P: Parameters>(expected: &str) {
+    if std::env::var_os("KARAT_VECTORS").is_none() {
+        eprintln!("skipped: KARAT_VECTORS is not set");
+        return;
+    }
+    assert_eq!(digest::<P>(), expected, "{}", P::NAME);
+}
+
+#[test]
+fn dilithium2() {
+    check::<Dilithium2Params>("1f95a7fa4f3e5268ee6dd66b535e67ef92115ee20e3a9bc34c807bd5ce0b51b2");
+}
+
+#[test]
+fn dilithium3() {
+    check::<Dilithium3Params>("754226e0a60df21f639b3f9e43c14977aeda724bf9c0a8823e84c158d739a468");
+}
+
+#[test]
+fn dilithium5() {
+    check::<Dilithium5Params>("6c09be6018121da1fc8cb8077dcc2ff5a31b0cadc921629e253f87c7bede84cf");
+}
