@@ -58,6 +58,15 @@ pub enum Error {
         /// Why, and which values are usable.
         reason: String,
     },
+    /// A set of primes cannot be the basis of an RNS ring.
+    #[error("impossible RNS basis: {0}")]
+    InvalidBasis(String),
+    /// Limbs, levels or strides of RNS operands that do not exist or do not fit.
+    #[error("wrong limbs: {0}")]
+    InvalidLimbs(String),
+    /// `x -> x^g` is no automorphism.
+    #[error("x -> x^{0} is no automorphism of x^N + 1: the exponent must be odd")]
+    InvalidGalois(u32),
     /// An operand has the wrong number of words.
     #[error("{what} holds {got} values where {expected} are needed")]
     WrongLength {

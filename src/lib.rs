@@ -15,6 +15,7 @@ mod error;
 #[cfg(feature = "std")]
 pub mod kat;
 pub mod ring;
+pub mod rns;
 #[cfg(any(feature = "mlkem", feature = "mldsa"))]
 pub mod schemes;
 mod secret;

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 mod magic;
 
 /// Each layer with the layers that it may name. `error`, `secret` and `bounds` serve all.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("arith", &["arith"]),
     ("ring", &["arith", "ring"]),
     ("backend", &["arith", "ring", "backend"]),
     ("context", &["arith", "ring", "backend", "context"]),
+    ("rns", &["arith", "ring", "backend", "context", "rns"]),
     ("schemes", &["arith", "ring", "backend", "context", "schemes"]),
     ("kat", &["arith", "ring", "backend", "context", "schemes", "kat"]),
-    ("conformance", &["arith", "ring", "backend", "context", "conformance"]),
+    ("conformance", &["arith", "ring", "backend", "context", "rns", "conformance"]),
 ];
 
 /// The layer of each name that the crate's root exports.
@@ -225,7 +226,7 @@ const EXITS: [(&str, usize); 3] = [
 #[test]
 fn literals_say_where_they_come_from() {
     let mut wrong = Vec::new();
-    let sources = files(&["src/arith", "src/ring", "src/backend"], &[".rs"]);
+    let sources = files(&["src/arith", "src/ring", "src/backend", "src/rns"], &[".rs"]);
     for (path, text) in sources.into_iter().chain(files(&["kernels"], &[".cu", ".cuh"])) {
         // Presets are parameters, each with its source beside it.
         if ["presets.rs", "watched.rs", "/tests.rs"].iter().any(|end| path.ends_with(end))

@@ -4,9 +4,9 @@
 //! that nothing is chosen again inside an operation.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-mod avx2;
+pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-mod avx512;
+pub(crate) mod avx512;
 mod checked;
 mod direct;
 mod kernels;
@@ -18,7 +18,7 @@ mod parallel;
 mod plan;
 mod scalar;
 mod schedule;
-mod scratch;
+pub(crate) mod scratch;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod vector;
 

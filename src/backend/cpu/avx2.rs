@@ -7,11 +7,11 @@ use super::lanes::{Lanes16, Lanes32, LanesF64};
 
 /// Proof that this CPU has AVX2 and FMA.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Avx2(());
+pub(crate) struct Avx2(());
 
 impl Avx2 {
     /// The proof, where this CPU has the features.
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         Level::Avx2.missing().is_empty().then_some(Self(()))
     }
 }

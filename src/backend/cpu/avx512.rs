@@ -7,11 +7,11 @@ use super::lanes::{Lanes16, Lanes32, Lanes64, LanesF64};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and IFMA.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Avx512(());
+pub(crate) struct Avx512(());
 
 impl Avx512 {
     /// The proof, where this CPU has the features.
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         Level::Avx512.missing().is_empty().then_some(Self(()))
     }
 }

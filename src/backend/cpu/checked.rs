@@ -33,7 +33,6 @@ impl<T: Lane> Checked<T> {
         self.kernels.order()
     }
 
-    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     pub(super) fn planes(&self) -> usize {
         self.kernels.planes()
     }

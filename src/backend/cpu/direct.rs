@@ -12,6 +12,9 @@ pub(super) struct Direct<T> {
     kernels: Checked<T>,
 }
 
+/// Lanes that are converted at a time where words and lanes share memory.
+const IN_PLACE: usize = 128;
+
 /// 64-bit words that hold `lanes` lanes.
 pub(super) fn words<T>(lanes: usize) -> usize {
     (lanes * size_of::<T>()).div_ceil(8)
@@ -83,6 +86,44 @@ impl<T: Lane> Direct<T> {
             scratch.copy_from_slice(lanes(ntt, len));
             self.kernels.inverse(scratch, false);
             self.kernels.store(scratch, WordsMut::new(out));
+        });
+    }
+
+    /// Forward transform of canonical residues to canonical residues, in the kernels' order.
+    pub(super) fn forward_words<W: Word>(&self, words: &mut [W]) {
+        self.in_lanes(words, |kernels, lanes| kernels.forward(lanes));
+    }
+
+    /// The inverse of [`Direct::forward_words`].
+    pub(super) fn inverse_words<W: Word>(&self, words: &mut [W]) {
+        self.in_lanes(words, |kernels, lanes| kernels.inverse(lanes, false));
+    }
+
+    pub(super) fn order(&self) -> Option<&[u32]> {
+        self.kernels.order()
+    }
+
+    /// Runs `work` on the words as lanes: on their own memory where it has the lanes' size.
+    fn in_lanes<W: Word>(&self, words: &mut [W], work: impl FnOnce(&Checked<T>, &mut [T])) {
+        if size_of::<W>() != size_of::<T>() || self.kernels.planes() != 1 {
+            return with_scratch(self.kernels.len(), |lanes: &mut [T]| {
+                self.kernels.load(Words::new(words), lanes);
+                work(&self.kernels, lanes);
+                self.kernels.store(lanes, WordsMut::new(words));
+            });
+        }
+        with_scratch(IN_PLACE, |block: &mut [T]| {
+            for words in words.chunks_mut(IN_PLACE) {
+                let block = &mut block[..words.len()];
+                self.kernels.load(Words::new(words), block);
+                bytemuck::cast_slice_mut::<W, T>(words).copy_from_slice(block);
+            }
+            work(&self.kernels, bytemuck::cast_slice_mut(words));
+            for words in words.chunks_mut(IN_PLACE) {
+                let block = &mut block[..words.len()];
+                block.copy_from_slice(bytemuck::cast_slice(words));
+                self.kernels.store(block, WordsMut::new(words));
+            }
         });
     }
 

@@ -28,6 +28,26 @@ impl Cpu {
     }
 }
 
+impl Cpu {
+    /// Calls `work` for each item, over threads where `coefficients`, those of all items, are worth it.
+    #[cfg_attr(not(feature = "parallel"), allow(unused_variables))]
+    pub(crate) fn over<T: Send>(
+        &self,
+        coefficients: usize,
+        items: impl Iterator<Item = T>,
+        work: impl Fn(T) + Send + Sync,
+    ) {
+        #[cfg(feature = "parallel")]
+        if self.threads && coefficients >= PARALLEL_COEFFICIENTS {
+            use rayon::prelude::*;
+            let items: alloc::vec::Vec<T> = items.collect();
+            items.into_par_iter().for_each(work);
+            return;
+        }
+        items.for_each(work);
+    }
+}
+
 /// Coefficients in a batch from which waking threads pays: some 100 µs of scalar work.
 #[cfg(feature = "parallel")]
 const PARALLEL_COEFFICIENTS: usize = 1 << 14;

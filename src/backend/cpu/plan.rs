@@ -77,7 +77,7 @@ macro_rules! on_direct {
 }
 
 impl Plan {
-    pub(super) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
+    pub(crate) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
         let method = spec.method();
         let engine = match method.shape() {
             None => Engine::lift(level, spec)?,
@@ -144,6 +144,28 @@ impl Plan {
     /// `[rows][columns]` polynomials times `[columns]`, in the transform domain.
     pub fn mat_vec(&self, columns: usize, matrix: &[u64], vector: &[u64], out: &mut [u64]) {
         on!(self, e => e.mat_vec(columns, matrix, vector, out));
+    }
+
+    /// Forward transform of canonical residues in place, which leaves them in the order of [`Plan::lane_order`].
+    /// Nothing in a lifted ring.
+    pub(crate) fn forward_words<W: Word>(&self, words: &mut [W]) {
+        on_direct!(self, e => e.forward_words(words));
+    }
+
+    /// The inverse of [`Plan::forward_words`].
+    pub(crate) fn inverse_words<W: Word>(&self, words: &mut [W]) {
+        on_direct!(self, e => e.inverse_words(words));
+    }
+
+    /// The canonical slot of each lane, where lanes do not lie in canonical order.
+    pub(crate) fn lane_order(&self) -> Option<&[u32]> {
+        match &self.engine {
+            Engine::Word16(e) => e.order(),
+            Engine::Word32(e) => e.order(),
+            Engine::Word64(e) => e.order(),
+            Engine::Float(e) => e.order(),
+            _ => None,
+        }
     }
 
     pub(super) fn check_exportable(&self) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::backend::buffer::Line;
 ///
 /// Up to 72 KiB lie on the stack: products up to N = 1024 allocate nothing.
 #[inline]
-pub(super) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
+pub(crate) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
     let lines = (len * size_of::<T>()).div_ceil(64);
     match lines {
         0..=16 => on_stack::<16, T, O>(len, work),

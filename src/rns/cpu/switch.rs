@@ -1,0 +1,167 @@
+//! Key switching and division by dropped primes.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::convert::Conversion;
+use super::kernels::Pair;
+use super::plan::RnsPlan;
+use super::rows::{Rows, RowsMut};
+use crate::Result;
+use crate::arith::Word;
+use crate::backend::Cpu;
+use crate::backend::cpu::scratch::with_scratch;
+use crate::rns::convert::{KeySwitchTables, ModDownTables, Owner};
+use crate::rns::{Limbs, RnsRing};
+
+/// A key switch at one level, bound to the CPU.
+#[derive(Debug, Clone)]
+pub struct KeySwitch {
+    pub(super) ring: Owner,
+    pub(super) limbs: Limbs,
+    pub(super) digits: Vec<Digit>,
+}
+
+/// A digit: its own limbs, and the conversion to all others.
+#[derive(Debug, Clone)]
+pub(super) struct Digit {
+    own: Range<usize>,
+    conversion: Option<Conversion>,
+}
+
+impl KeySwitch {
+    pub(super) fn new<W: Word>(ring: &RnsRing<W>, tables: KeySwitchTables) -> Self {
+        let digits = tables.digits.into_iter().map(|digit| Digit {
+            own: digit.own,
+            conversion: digit.conversion.map(|tables| Conversion::new(ring, tables)),
+        });
+        Self { ring: tables.ring, limbs: tables.limbs, digits: digits.collect() }
+    }
+}
+
+/// A division by dropped primes, bound to the CPU.
+#[derive(Debug, Clone)]
+pub struct ModDown {
+    pub(super) ring: Owner,
+    pub(super) limbs: Limbs,
+    pub(super) kept: Limbs,
+    conversion: Conversion,
+    inverses: Vec<u64>,
+}
+
+impl ModDown {
+    pub(super) fn new<W: Word>(ring: &RnsRing<W>, tables: ModDownTables) -> Self {
+        Self {
+            ring: tables.ring,
+            limbs: tables.limbs,
+            kept: tables.kept,
+            conversion: Conversion::new(ring, tables.conversion),
+            inverses: tables.inverses,
+        }
+    }
+}
+
+/// Coefficients of a limb that stay in the first-level cache with those of a few digits.
+const BLOCK: usize = 1 << 9;
+
+impl Cpu {
+    pub(super) fn mod_up<W: Word>(
+        &self,
+        plan: &RnsPlan<W>,
+        ks: &KeySwitch,
+        a: Rows<'_, W>,
+        mut out: RowsMut<'_, W>,
+    ) -> Result<()> {
+        let (n, level) = (plan.ring.n(), ks.limbs.q);
+        plan.with_workspace(level * n, |coefficients| {
+            self.each_row(RowsMut::packed(coefficients, n, level), |row| {
+                row.words.copy_from_slice(a.get(0, row.limb));
+                plan.primes[row.limb].ntt.inverse_words(row.words);
+            });
+            let coefficients = Rows::packed(coefficients, n, level);
+            for (j, digit) in ks.digits.iter().enumerate() {
+                if let Some(conversion) = &digit.conversion {
+                    let source = coefficients.skip(digit.own.start);
+                    self.convert(plan, conversion, source, out.reborrow().poly(j), digit.own.clone());
+                }
+            }
+            self.each_row(out, |row| {
+                if ks.digits[row.poly].own.contains(&row.limb) {
+                    row.words.copy_from_slice(a.get(0, row.limb));
+                } else {
+                    plan.primes[plan.index(ks.limbs, row.limb)].ntt.forward_words(row.words);
+                }
+            });
+        })
+    }
+
+    pub(super) fn key_product<W: Word>(
+        &self,
+        plan: &RnsPlan<W>,
+        ks: &KeySwitch,
+        g: Option<u32>,
+        digits: Rows<'_, W>,
+        key: Rows<'_, W>,
+        out: RowsMut<'_, W>,
+    ) {
+        let images = g.map(|g| plan.images(g, plan.ring.indices(ks.limbs)));
+        let count = ks.digits.len();
+        self.each_row(out, |row| {
+            let prime = plan.index(ks.limbs, row.limb);
+            let kernels = &plan.primes[prime].kernels;
+            let block = BLOCK.min(row.words.len());
+            with_scratch(if images.is_some() { count * block } else { 0 }, |gathered: &mut [W]| {
+                for (x, out) in row.words.chunks_exact_mut(block).enumerate() {
+                    let start = x * block;
+                    if let Some(images) = &images {
+                        let sources = &images.of(row.limb)[start..][..block];
+                        for (d, gathered) in gathered.chunks_exact_mut(block).enumerate() {
+                            let digit = digits.get(d, row.limb);
+                            for (word, source) in gathered.iter_mut().zip(sources) {
+                                *word = digit[*source as usize];
+                            }
+                        }
+                    }
+                    let pair = |d: usize| {
+                        let digit = match images {
+                            Some(_) => &gathered[d * block..][..block],
+                            None => &digits.get(d, row.limb)[start..][..block],
+                        };
+                        (digit, &key.get(2 * d + row.poly, prime)[start..][..block])
+                    };
+                    let pairs: Vec<Pair<'_, W>> = (0..count).map(pair).collect();
+                    kernels.dot(&pairs, out);
+                }
+            });
+        });
+    }
+
+    pub(super) fn mod_down<W: Word>(
+        &self,
+        plan: &RnsPlan<W>,
+        md: &ModDown,
+        polys: usize,
+        a: Rows<'_, W>,
+        mut out: RowsMut<'_, W>,
+    ) -> Result<()> {
+        let (n, kept) = (plan.ring.n(), md.kept.count());
+        let dropped = md.limbs.count() - kept;
+        plan.with_workspace(polys * dropped * n, |coefficients| {
+            if polys == 0 {
+                return;
+            }
+            self.each_row(RowsMut::packed(coefficients, n, dropped), |row| {
+                let limb = kept + row.limb;
+                row.words.copy_from_slice(a.get(row.poly, limb));
+                plan.primes[plan.index(md.limbs, limb)].ntt.inverse_words(row.words);
+            });
+            let coefficients = Rows::packed(coefficients, n, dropped);
+            self.convert(plan, &md.conversion, coefficients, out.reborrow(), 0..0);
+            self.each_row(out, |row| {
+                let prime = &plan.primes[row.limb];
+                prime.ntt.forward_words(row.words);
+                prime.kernels.sub_scale(md.inverses[row.limb], a.get(row.poly, row.limb), row.words);
+            });
+        })
+    }
+}
