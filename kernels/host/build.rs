@@ -26,13 +26,13 @@ const FAULTS: &[(&str, &str, &str, &str)] = &[
         "store_outer(a, region, lane);\n    sync_warp();",
         "store_outer(a, region, lane);",
     ),
+    ("no_warp_barrier_before_reuse", "warp_u32_256_3329", "forward_outer(b);\n    sync_warp();", "forward_outer(b);"),
     (
-        "no_warp_barrier_before_reuse",
-        "warp_u32_256_3329",
-        "forward_outer(b);\n    sync_warp();",
-        "forward_outer(b);",
+        "wrong_twiddle",
+        "product_u32",
+        "zetas[(node << r) + (k >> (R - r))]",
+        "zetas[(node << r) + (k >> (R - r)) + (k == 4)]",
     ),
-    ("wrong_twiddle", "product_u32", "zetas[(node << r) + (k >> (R - r))]", "zetas[(node << r) + (k >> (R - r)) + (k == 4)]"),
     (
         "write_out_of_range",
         "product_u32",

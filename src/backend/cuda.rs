@@ -8,10 +8,12 @@ mod buffer;
 mod cache;
 mod device;
 mod driver;
+mod graph;
 mod jit;
 mod ops;
 mod params;
 mod patent;
+mod pinned;
 mod plan;
 mod probe;
 mod source;
@@ -21,10 +23,12 @@ mod warp;
 
 pub use buffer::DeviceBuffer;
 pub use cache::build_pack;
-pub use device::{Device, Grid, Limits, Memory};
-pub use driver::{Driver, DriverMemory, DriverModule, Event};
+pub use device::{Device, Grid, Limits, Memory, Pinned, Scratch, not_recordable};
+pub use driver::{Driver, DriverGraph, DriverMemory, DriverModule, DriverPinned, Event};
+pub use graph::Graph;
 pub use jit::compile;
 pub use patent::{MAX_POINTS, Patent, Values};
+pub use pinned::PinnedBuffer;
 pub use plan::Plan;
 pub use probe::{DeviceInfo, devices, nvrtc_version};
 pub use source::{Family, Program, WordClass, programs};
@@ -34,7 +38,7 @@ use super::{Backend, Erase, expect_len};
 use crate::arith::Word;
 use crate::{Error, Result};
 
-/// A device as a backend: one stream of it. Clones share the stream.
+/// A device as a backend: one stream of it. Clones share the stream; [`Gpu::fork`] gives another.
 #[derive(Debug, Clone)]
 pub struct Gpu<D> {
     device: D,
@@ -110,6 +114,10 @@ impl<D: Device> Backend for Gpu<D> {
 
 impl<D: Device> Gpu<D> {
     fn check<W: Word>(&self, buffer: &DeviceBuffer<D, W>) -> Result<()> {
-        if self.device.owns(buffer.memory()) { Ok(()) } else { Err(Error::Foreign("streams")) }
+        if !self.device.owns(buffer.memory()) {
+            return Err(Error::Foreign("streams"));
+        }
+        self.device.keep(buffer.memory());
+        Ok(())
     }
 }

@@ -7,16 +7,22 @@
 //!
 //! Not modelled: partial warps, memory ordering of the hardware, asynchronous copies.
 
+mod memory;
+mod stream;
+
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
 use karat::backend::Erase;
-use karat::backend::cuda::{Device, Gpu, Grid, Limits, Memory, Program, Variant};
+use karat::backend::cuda::{Device, Gpu, Grid, Limits, Program, Scratch, Variant};
 use karat::{Error, Result};
 
+pub use memory::{EmulatedMemory, EmulatedPinned, Freed};
+pub use stream::EmulatedGraph;
+
+use stream::{Family, Start, Stream};
+
 unsafe extern "C" {
-    fn emulation_alloc(bytes: usize) -> *mut c_void;
-    fn emulation_free(at: *mut c_void);
     fn emulation_launch(
         program: *const c_char,
         name: *const c_char,
@@ -44,10 +50,14 @@ pub enum Order {
 }
 
 /// A CPU that runs kernels as a GPU would.
-#[derive(Debug, Clone)]
-pub struct Emulated(Arc<Settings>);
+#[derive(Clone)]
+pub struct Emulated {
+    settings: Settings,
+    family: Arc<Family>,
+    stream: Arc<Stream>,
+}
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Settings {
     detect: bool,
     order: Order,
@@ -62,28 +72,44 @@ pub type EmulatedGpu = Gpu<Emulated>;
 impl Emulated {
     /// With the detector, threads ascending, and the limits of a small GPU.
     pub fn new() -> Self {
-        let limits = Limits { shared: 96 << 10, blocks: 3, threads: 64, workspace: 1 << 20, compiles: false };
-        Self(Arc::new(Settings { detect: true, order: Order::Ascending, limits, fault: None }))
+        let limits =
+            Limits { shared: 96 << 10, blocks: 3, threads: 64, workspace: 1 << 20, cluster: 8, compiles: false };
+        let settings = Settings { detect: true, order: Order::Ascending, limits, fault: None };
+        Self { settings, family: Arc::default(), stream: Arc::default() }
     }
 
     /// Without the detector: some four times as fast.
-    pub fn without_detector(self) -> Self {
-        Self(Arc::new(Settings { detect: false, ..*self.0 }))
+    pub fn without_detector(mut self) -> Self {
+        self.settings.detect = false;
+        self
     }
 
     /// Threads in another order.
-    pub fn with_order(self, order: Order) -> Self {
-        Self(Arc::new(Settings { order, ..*self.0 }))
+    pub fn with_order(mut self, order: Order) -> Self {
+        self.settings.order = order;
+        self
     }
 
     /// With other limits, to reach other paths.
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self(Arc::new(Settings { limits, ..*self.0 }))
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
     }
 
     /// With a fault planted in one program: see `FAULTS` in `build.rs`.
-    pub fn with_fault(self, program: &'static str, fault: &'static str) -> Self {
-        Self(Arc::new(Settings { fault: Some((program, fault)), ..*self.0 }))
+    pub fn with_fault(mut self, program: &'static str, fault: &'static str) -> Self {
+        self.settings.fault = Some((program, fault));
+        self
+    }
+
+    /// Remembers memory that is given back from now on.
+    pub fn watch_freed(&self) {
+        self.family.watch();
+    }
+
+    /// The memory that was given back since it is watched.
+    pub fn freed(&self) -> Vec<Freed> {
+        self.family.freed()
     }
 
     /// As a backend.
@@ -98,94 +124,73 @@ impl Default for Emulated {
     }
 }
 
-/// Memory of the emulated device.
-pub struct EmulatedMemory {
-    at: *mut c_void,
-    bytes: usize,
-    settings: Arc<Settings>,
-}
-
-// SAFETY: owned memory; access goes through `&self` and `&mut self`.
-unsafe impl Send for EmulatedMemory {}
-// SAFETY: as above.
-unsafe impl Sync for EmulatedMemory {}
-
-impl Memory for EmulatedMemory {
-    fn address(&self) -> u64 {
-        self.at as u64
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
+impl std::fmt::Debug for Emulated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Emulated({:?})", self.settings)
     }
 }
 
-impl Drop for EmulatedMemory {
-    fn drop(&mut self) {
-        // SAFETY: allocated by `alloc`, freed once.
-        unsafe { emulation_free(self.at) }
-    }
-}
-
-// SAFETY: kernels run to their end inside `launch`; memory is zeroed and stays where it is.
+// SAFETY: kernels run to their end inside `launch`; memory is zeroed and stays where it is until the last of those
+// that keep it is gone.
 unsafe impl Device for Emulated {
     type Memory = EmulatedMemory;
     type Module = CString;
+    type Graph = EmulatedGraph;
+    type Pinned = EmulatedPinned;
 
     fn name(&self) -> &'static str {
         "emulated"
     }
 
     fn limits(&self) -> Limits {
-        self.0.limits
+        self.settings.limits
     }
 
     fn owns(&self, memory: &EmulatedMemory) -> bool {
-        Arc::ptr_eq(&self.0, &memory.settings)
+        memory.is_of(&self.family)
     }
 
-    fn alloc(&self, bytes: usize, _erase: Erase) -> Result<EmulatedMemory> {
-        if bytes > 1 << 40 {
-            return Err(Error::OutOfMemory { bytes: bytes as u128 });
+    fn keep(&self, memory: &EmulatedMemory) {
+        if self.owns(memory) {
+            self.stream.keep(memory);
         }
-        // SAFETY: any size is allowed; null is checked.
-        let at = unsafe { emulation_alloc(bytes) };
-        if at.is_null() {
-            return Err(Error::OutOfMemory { bytes: bytes as u128 });
-        }
-        Ok(EmulatedMemory { at, bytes, settings: Arc::clone(&self.0) })
+    }
+
+    fn alloc(&self, bytes: usize, erase: Erase) -> Result<EmulatedMemory> {
+        EmulatedMemory::new(&self.family, bytes, erase)
     }
 
     fn upload(&self, source: &[u8], target: &mut EmulatedMemory) -> Result<()> {
-        assert!(source.len() <= target.bytes);
-        // SAFETY: the target is long enough and no one else's.
-        unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), target.at.cast(), source.len()) };
+        self.stream.not_recording("a copy")?;
+        target.write(source);
         Ok(())
     }
 
     fn download(&self, source: &EmulatedMemory, target: &mut [u8]) -> Result<()> {
-        assert!(target.len() <= source.bytes);
-        // SAFETY: the source is long enough.
-        unsafe { std::ptr::copy_nonoverlapping(source.at.cast(), target.as_mut_ptr(), target.len()) };
+        self.stream.not_recording("a copy")?;
+        source.read(target);
         Ok(())
     }
 
     fn synchronize(&self) -> Result<()> {
-        Ok(())
+        self.stream.not_recording("waiting")
     }
 
     fn load(&self, program: &Program) -> Result<CString> {
         let mut name = program.name();
-        if let Some((_, fault)) = self.0.fault.filter(|(faulty, _)| *faulty == name) {
+        if let Some((_, fault)) = self.settings.fault.filter(|(faulty, _)| *faulty == name) {
             name = format!("{name}_{fault}");
         }
         Ok(CString::new(name).expect("names have no zero byte"))
     }
 
     unsafe fn launch(&self, module: &CString, kernel: &'static str, grid: Grid, launch: &[u8]) -> Result<()> {
+        if self.stream.records(|| Start { module: module.clone(), kernel, grid, launch: launch.to_vec() }) {
+            return Ok(());
+        }
         let failed = |reason: String| Err(Error::Device { operation: "running kernels", reason });
         let name = CString::new(kernel).expect("names have no zero byte");
-        let order = match self.0.order {
+        let order = match self.settings.order {
             Order::Ascending => 0,
             Order::Descending => 1,
             Order::Rotating(seed) => seed.max(2),
@@ -201,7 +206,7 @@ unsafe impl Device for Emulated {
                 grid.shared,
                 launch.as_ptr().cast(),
                 launch.len(),
-                self.0.detect.into(),
+                self.settings.detect.into(),
                 order,
                 report.as_mut_ptr().cast(),
                 report.len(),
@@ -212,5 +217,69 @@ unsafe impl Device for Emulated {
         }
         let text = report.split(|byte| *byte == 0).next().unwrap_or_default();
         if text.is_empty() { Ok(()) } else { failed(String::from_utf8_lossy(text).into_owned()) }
+    }
+
+    fn scratch(&self) -> &Scratch<EmulatedMemory> {
+        self.stream.scratch()
+    }
+
+    fn fork(&self) -> Result<Self> {
+        let forked = Self { stream: Arc::default(), ..self.clone() };
+        forked.follow(self)?;
+        Ok(forked)
+    }
+
+    fn follow(&self, other: &Self) -> Result<()> {
+        if !Arc::ptr_eq(&self.family, &other.family) {
+            return Err(Error::Foreign("devices"));
+        }
+        // What was started has ended; only recordings meet here.
+        self.stream.follow(&other.stream)
+    }
+
+    fn start_recording(&self) -> Result<()> {
+        self.stream.not_recording("a recording")?;
+        Stream::start_recording(&self.stream);
+        Ok(())
+    }
+
+    fn end_recording(&self) -> Result<EmulatedGraph> {
+        Stream::end_recording(&self.stream)
+    }
+
+    fn replay(&self, graph: &EmulatedGraph) -> Result<()> {
+        self.stream.not_recording("another recording")?;
+        if !graph.is_of(&self.stream) {
+            return Err(Error::Foreign("streams"));
+        }
+        // SAFETY: each was given to `launch` with what it needs, and the graph keeps the memory.
+        graph
+            .starts()
+            .iter()
+            .try_for_each(|start| unsafe { self.launch(&start.module, start.kernel, start.grid, &start.launch) })
+    }
+
+    fn pinned(&self, bytes: usize, erase: Erase) -> Result<EmulatedPinned> {
+        EmulatedPinned::new(bytes, erase)
+    }
+
+    fn start_upload(
+        &self,
+        source: &EmulatedPinned,
+        offset: usize,
+        target: &mut EmulatedMemory,
+        bytes: usize,
+    ) -> Result<()> {
+        self.upload(source.part(offset, bytes), target)
+    }
+
+    fn start_download(
+        &self,
+        source: &EmulatedMemory,
+        target: &mut EmulatedPinned,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        self.download(source, target.part_mut(offset, bytes))
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{RINGS, Random, agree};
+use common::{RINGS, Random, agree, streams};
 use karat::backend::cuda::{Cuda, MAX_POINTS, Variant};
 use karat::backend::{Backend, Erase};
 use karat::ring::presets::{Falcon512, MlDsa, MlKem, Saber};
@@ -111,6 +111,28 @@ fn several_streams_and_threads() {
             });
         }
     });
+}
+
+#[test]
+fn recordings() {
+    let Some(gpu) = gpu() else { return };
+    for variant in [Variant::Automatic, Variant::Fused, Variant::Halves(0), Variant::Passes, Variant::Patent] {
+        let gpu = gpu.clone().with_variant(variant);
+        streams::recordings(&gpu, MlKem, 1000);
+        streams::recordings(&gpu, MlDsa, 33);
+        if variant != Variant::Patent {
+            streams::recordings(&gpu, Saber, 33);
+        }
+    }
+    streams::what_cannot_be_recorded(&gpu);
+}
+
+#[test]
+fn forks_and_pinned_memory() {
+    let Some(gpu) = gpu() else { return };
+    streams::forks(&gpu, 3000);
+    streams::forks(&gpu.clone().with_variant(Variant::Halves(0)), 300);
+    streams::pinned(&gpu);
 }
 
 #[test]

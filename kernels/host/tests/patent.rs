@@ -47,7 +47,8 @@ fn steps(text: &str) {
         let cross = patent.cross(&df, &dg, &squares).unwrap();
         let wraps = patent.wrap(&squares, &cross).unwrap();
         let product = patent.knttmul(&squares, &cross, &wraps).unwrap();
-        let [squares, cross, wraps, product] = [&squares, &cross, &wraps, &product].map(|v| patent.download(v).unwrap());
+        let [squares, cross, wraps, product] =
+            [&squares, &cross, &wraps, &product].map(|v| patent.download(v).unwrap());
         let (pairs, len) = (k * (k - 1) / 2, k * n);
         for item in 0..BATCH {
             let (f, g) = (parts(&f[item * len..][..len], n), parts(&g[item * len..][..len], n));
@@ -82,8 +83,17 @@ fn steps(text: &str) {
 #[test]
 fn every_step() {
     for ring in [
-        "ml-kem", "ml-dsa", "falcon-1024", "q=17,f=x+1", "q=17,f=x^8+1", "q=17,f=x^8+1,alpha=1", "q=17,f=x^8+1,alpha=3",
-        "q=12289,f=x^1024+1,alpha=2", "q=12289,f=x^1536+1", "raccoon", "q=4611686018326724609,f=x^512+1,alpha=3",
+        "ml-kem",
+        "ml-dsa",
+        "falcon-1024",
+        "q=17,f=x+1",
+        "q=17,f=x^8+1",
+        "q=17,f=x^8+1,alpha=1",
+        "q=17,f=x^8+1,alpha=3",
+        "q=12289,f=x^1024+1,alpha=2",
+        "q=12289,f=x^1536+1",
+        "raccoon",
+        "q=4611686018326724609,f=x^512+1,alpha=3",
     ] {
         steps(ring);
     }
@@ -92,7 +102,9 @@ fn every_step() {
 #[test]
 fn whole_products() {
     let backend = Emulated::new().backend(Variant::Patent);
-    for ring in ["ml-kem", "ml-dsa", "q=12289,f=x^1024+1,alpha=2", "raccoon", "q=12289,f=x^1536+1", "q=17,f=x^16+1,alpha=2"] {
+    for ring in
+        ["ml-kem", "ml-dsa", "q=12289,f=x^1024+1,alpha=2", "raccoon", "q=12289,f=x^1536+1", "q=17,f=x^16+1,alpha=2"]
+    {
         agree(&backend, ring, 3);
     }
     let backend = Emulated::new().without_detector().backend(Variant::Patent);

@@ -57,7 +57,9 @@ fn every_ring_pass_by_pass() {
 fn passes_through_global_memory() {
     let limits = Limits { shared: 512, workspace: 40 << 10, ..Emulated::new().limits() };
     let backend = Emulated::new().with_limits(limits).backend(Variant::Automatic);
-    for ring in ["ml-kem", "ml-dsa", "falcon-1024", "raccoon", "saber", "ntru-hps2048509", "sntrup761", "q=257,f=x^1024+1"] {
+    for ring in
+        ["ml-kem", "ml-dsa", "falcon-1024", "raccoon", "saber", "ntru-hps2048509", "sntrup761", "q=257,f=x^1024+1"]
+    {
         agree(&backend, ring, 3);
     }
     // No node fits: everything in global memory.

@@ -118,7 +118,7 @@ impl<D: Device> Gpu<D> {
         if plan.launch.flags & FLAG_LIFT == 0 {
             return self.flat(plan, for_word!(W, "store"), count * plan.n, &launch);
         }
-        let grid = Grid { blocks: count as u32, threads: block_threads(2 * plan.n, &plan.limits), shared: 0 };
+        let grid = Grid::new(count as u32, block_threads(2 * plan.n, &plan.limits), 0);
         self.start(&plan.steps, for_word!(W, "finish"), grid, &launch)
     }
 
@@ -169,11 +169,8 @@ impl<D: Device> Gpu<D> {
             let count = part.min(batch - first);
             let offset = (first * plan.n * size_of::<W>()) as u64;
             let launch = Launch { a: a + offset, b: b + offset, out: out + offset, count: count as u64, ..warp.launch };
-            let grid = Grid {
-                blocks: count.div_ceil(warp.ring.per_block()) as u32,
-                threads: warp.ring.threads(),
-                shared: warp.ring.shared_bytes() as u32,
-            };
+            let blocks = count.div_ceil(warp.ring.per_block()) as u32;
+            let grid = Grid::new(blocks, warp.ring.threads(), warp.ring.shared_bytes() as u32);
             self.start(&warp.module, "product", grid, &launch)?;
         }
         Ok(())
@@ -197,7 +194,7 @@ impl<D: Device> Gpu<D> {
         let polynomials = if plan.launch.width == 1 || plan.halves.is_some() { 2 } else { 3 };
         let part = plan.part(batch, polynomials * plan.words * 8, plan.split_blocks());
         let size = (part * plan.words * 8) as u64;
-        plan.with_workspace(&self.device, polynomials * part * plan.words * 8, |x| {
+        self.device.with_scratch(polynomials * part * plan.words * 8, |x| {
             let y = x + size;
             let z = if polynomials == 2 { x } else { y + size };
             for first in (0..batch).step_by(part) {
@@ -275,6 +272,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         coefficients: &DeviceBuffer<D, R::Word>,
         ntt: &mut DeviceBuffer<D, u64>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let a = operand(&self.device, "the operand", coefficients, batch, plan.n)?;
         let out = operand(&self.device, "the result", ntt, batch, plan.words)?;
         let fused = plan.block_holds(1);
@@ -301,6 +299,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         ntt: &DeviceBuffer<D, u64>,
         coefficients: &mut DeviceBuffer<D, R::Word>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let a = operand(&self.device, "the operand", ntt, batch, plan.words)?;
         let out = operand(&self.device, "the result", coefficients, batch, plan.n)?;
         let fused = plan.block_holds(plan.primes());
@@ -322,7 +321,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
             }
             Ok(())
         };
-        if fused { each(None) } else { plan.with_workspace(&self.device, part * work_bytes, |x| each(Some(x))) }
+        if fused { each(None) } else { self.device.with_scratch(part * work_bytes, |x| each(Some(x))) }
     }
 
     fn mat_vec(
@@ -333,6 +332,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         vector: &DeviceBuffer<D, u64>,
         out: &mut DeviceBuffer<D, u64>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let (matrices, vectors, results) = checked_lengths(shape)?;
         let a = operand(&self.device, "the matrix", matrix, matrices, plan.words)?;
         let b = operand(&self.device, "the vector", vector, vectors, plan.words)?;
@@ -347,6 +347,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         ntt: &DeviceBuffer<D, u64>,
         prepared: &mut DeviceBuffer<D, u64>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let a = operand(&self.device, "the operand", ntt, batch, plan.words)?;
         let out = operand(&self.device, "the result", prepared, batch, plan.words)?;
         let launch = Launch { a, out, count: batch as u64, ..plan.launch };
@@ -362,6 +363,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         prepared: &DeviceBuffer<D, u64>,
         out: &mut DeviceBuffer<D, u64>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let factors = if shared { 1 } else { batch };
         let b = operand(&self.device, "the first factor", a, batch, plan.words)?;
         let a = operand(&self.device, "the prepared factor", prepared, factors, plan.words)?;
@@ -377,6 +379,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         b: &DeviceBuffer<D, R::Word>,
         out: &mut DeviceBuffer<D, R::Word>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let a = operand(&self.device, "the first factor", a, batch, plan.n)?;
         let b = operand(&self.device, "the second factor", b, batch, plan.n)?;
         let out = operand(&self.device, "the result", out, batch, plan.n)?;
@@ -388,7 +391,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
             return self.mul_warp::<R::Word>(plan, warp, batch, a, b, out);
         }
         if plan.variant == Variant::Patent {
-            return plan.patent()?.multiply::<R::Word>(batch, a, b, out);
+            return plan.patent()?.multiply::<R::Word>(&self.device, batch, a, b, out);
         }
         if plan.block_holds(plan.product_regions()) {
             return self.mul_fused::<R::Word>(plan, batch, plan.product_regions(), a, b, out);
@@ -403,6 +406,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         ntt: &DeviceBuffer<D, u64>,
         residues: &mut DeviceBuffer<D, R::Word>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let a = operand(&self.device, "the operand", ntt, batch, plan.words)?;
         let out = operand(&self.device, "the result", residues, batch, plan.n)?;
         plan.check_exportable()?;
@@ -416,6 +420,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         residues: &DeviceBuffer<D, R::Word>,
         ntt: &mut DeviceBuffer<D, u64>,
     ) -> Result<()> {
+        plan.keep(&self.device)?;
         let a = operand(&self.device, "the operand", residues, batch, plan.n)?;
         let out = operand(&self.device, "the result", ntt, batch, plan.words)?;
         plan.check_exportable()?;

@@ -23,12 +23,20 @@ pub struct Patent<D: Device> {
     word: WordClass,
     launch: Launch,
     kntt: Kntt,
-    _tables: D::Memory,
+    tables: D::Memory,
 }
 
 /// Values between two steps, on a device: `[batch][rows][n]`, erased when dropped.
 pub struct Values<D: Device> {
     memory: D::Memory,
+    batch: usize,
+    rows: usize,
+}
+
+/// Where values lie.
+#[derive(Clone, Copy)]
+struct Place {
+    address: u64,
     batch: usize,
     rows: usize,
 }
@@ -65,7 +73,7 @@ impl<D: Device> Patent<D> {
             word: tables.word,
             launch,
             kntt,
-            _tables: memory,
+            tables: memory,
         })
     }
 
@@ -78,6 +86,10 @@ impl<D: Device> Patent<D> {
         self.launch.width as usize
     }
 
+    fn pairs(&self) -> usize {
+        self.parts() * (self.parts() - 1) / 2
+    }
+
     fn points(&self) -> usize {
         1 << self.launch.log_points
     }
@@ -87,6 +99,25 @@ impl<D: Device> Patent<D> {
             .checked_shl(self.launch.log_points)
             .ok_or(Error::OutOfMemory { bytes: u128::MAX })?;
         Ok(Values { memory: self.device.alloc(bytes.max(16), Erase::OnDrop)?, batch, rows })
+    }
+
+    /// Values that a step uses, of the shape that it needs.
+    fn place(&self, what: &'static str, values: &Values<D>, batch: usize, rows: usize) -> Result<Place> {
+        if !self.device.owns(&values.memory) {
+            return Err(Error::Foreign("streams"));
+        }
+        if (values.batch, values.rows) != (batch, rows) {
+            return Err(Error::WrongLength { what, expected: batch * rows, got: values.batch * values.rows });
+        }
+        self.device.keep(&values.memory);
+        Ok(Place { address: values.memory.address(), batch, rows })
+    }
+
+    /// New values, and what a step puts there.
+    fn make(&self, batch: usize, rows: usize, step: impl FnOnce(&D, Place) -> Result<()>) -> Result<Values<D>> {
+        let out = self.values(batch, rows)?;
+        step(&self.device, self.place("the result", &out, batch, rows)?)?;
+        Ok(out)
     }
 
     /// Puts canonical residues `[batch][rows][n]` on the device, to begin at any step.
@@ -119,41 +150,6 @@ impl<D: Device> Patent<D> {
         Ok(bytes.chunks_exact(self.word.bytes()).map(word).collect())
     }
 
-    #[allow(unsafe_code)]
-    fn start(&self, kernel: &'static str, grid: Grid, launch: &[u8]) -> Result<()> {
-        // SAFETY: addresses are those of `Values` whose shapes were checked, or of checked operands.
-        unsafe { self.device.launch(&self.module, kernel, grid, launch) }
-    }
-
-    fn flat(&self, kernel: &'static str, lanes: usize, launch: &[u8]) -> Result<()> {
-        let blocks = lanes.div_ceil(THREADS as usize).clamp(1, self.device.limits().blocks as usize) as u32;
-        self.start(kernel, Grid { blocks, threads: THREADS, shared: 0 }, launch)
-    }
-
-    fn check(&self, what: &'static str, values: &Values<D>, batch: usize, rows: usize) -> Result<()> {
-        if !self.device.owns(&values.memory) {
-            return Err(Error::Foreign("streams"));
-        }
-        if (values.batch, values.rows) != (batch, rows) {
-            return Err(Error::WrongLength { what, expected: batch * rows, got: values.batch * values.rows });
-        }
-        Ok(())
-    }
-
-    /// Coefficient `j` of part `i` is coefficient `j·parts + i`; `coefficients` is the device's address of
-    /// `[batch][N]` words.
-    fn split<W: Word>(&self, batch: usize, coefficients: u64) -> Result<Values<D>> {
-        let out = self.values(batch, self.parts())?;
-        let launch = Launch { a: coefficients, out: out.memory.address(), count: batch as u64, ..self.launch };
-        self.flat(for_word!(W, "split"), batch * self.launch.n as usize, bytemuck::bytes_of(&launch))?;
-        Ok(out)
-    }
-
-    fn interleave<W: Word>(&self, values: &Values<D>, out: u64) -> Result<()> {
-        let launch = Launch { a: values.memory.address(), out, count: values.batch as u64, ..self.launch };
-        self.flat(for_word!(W, "interleave"), values.batch * self.launch.n as usize, bytemuck::bytes_of(&launch))
-    }
-
     /// Splits coefficients `[batch][N]` of the host.
     ///
     /// # Errors
@@ -162,7 +158,8 @@ impl<D: Device> Patent<D> {
         let batch = coefficients.len() / self.launch.n as usize;
         let mut memory = self.device.alloc(size_of_val(coefficients).max(16), Erase::OnDrop)?;
         self.device.upload(bytemuck::cast_slice(coefficients), &mut memory)?;
-        self.split::<u64>(batch, memory.address())
+        self.device.keep(&memory);
+        self.make(batch, self.parts(), |device, out| self.split::<u64>(device, memory.address(), out))
     }
 
     /// Joins parts to coefficients `[batch][N]` on the host.
@@ -170,22 +167,13 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn interleave_host(&self, values: &Values<D>) -> Result<Vec<u64>> {
-        self.check("the parts", values, values.batch, self.parts())?;
+        let parts = self.place("the parts", values, values.batch, self.parts())?;
         let mut out = vec![0u64; values.batch * self.launch.n as usize];
         let memory = self.device.alloc(size_of_val(&out[..]).max(16), Erase::OnDrop)?;
-        self.interleave::<u64>(values, memory.address())?;
+        self.device.keep(&memory);
+        self.interleave::<u64>(&self.device, parts, memory.address())?;
         self.device.download(&memory, bytemuck::cast_slice_mut(&mut out))?;
         Ok(out)
-    }
-
-    fn blocks(&self, kernel: &'static str, values: &Values<D>) -> Result<()> {
-        let launch = Launch { out: values.memory.address(), ..self.launch };
-        let grid = Grid {
-            blocks: (values.batch * values.rows) as u32,
-            threads: (self.points() / 2).max(1) as u32,
-            shared: (self.points() * self.word.bytes()) as u32,
-        };
-        self.start(kernel, grid, bytemuck::bytes_of(&launch))
     }
 
     /// Forward transforms of all parts, in place.
@@ -193,8 +181,8 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn transform(&self, values: &mut Values<D>) -> Result<()> {
-        self.check("the parts", values, values.batch, values.rows)?;
-        self.blocks("transform", values)
+        let parts = self.place("the parts", values, values.batch, values.rows)?;
+        self.blocks(&self.device, "transform", parts)
     }
 
     /// Inverse transforms of all parts, in place, scaled by `n^-1` in the final store.
@@ -202,8 +190,8 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn inverse(&self, values: &mut Values<D>) -> Result<()> {
-        self.check("the parts", values, values.batch, values.rows)?;
-        self.blocks("inverse", values)
+        let parts = self.place("the parts", values, values.batch, values.rows)?;
+        self.blocks(&self.device, "inverse", parts)
     }
 
     /// `P_ii = F_i ∘ G_i` of all parts.
@@ -211,22 +199,15 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn pointwise(&self, f: &Values<D>, g: &Values<D>) -> Result<Values<D>> {
-        self.check("the first factor", f, f.batch, self.parts())?;
-        self.check("the second factor", g, f.batch, self.parts())?;
-        let out = self.values(f.batch, self.parts())?;
-        let launch = self.three(f, g, &out);
-        self.flat("pointwise", f.batch * self.launch.n as usize, bytemuck::bytes_of(&launch))?;
-        Ok(out)
+        let [f, g] = self.factors(f, g)?;
+        self.make(f.batch, self.parts(), |device, out| self.squares(device, f, g, out))
     }
 
-    fn three(&self, a: &Values<D>, b: &Values<D>, out: &Values<D>) -> Launch {
-        Launch {
-            a: a.memory.address(),
-            b: b.memory.address(),
-            out: out.memory.address(),
-            count: a.batch as u64,
-            ..self.launch
-        }
+    fn factors(&self, f: &Values<D>, g: &Values<D>) -> Result<[Place; 2]> {
+        Ok([
+            self.place("the first factor", f, f.batch, self.parts())?,
+            self.place("the second factor", g, f.batch, self.parts())?,
+        ])
     }
 
     /// `P_ij` for all pairs `i < j` by Karatsuba, in the order (0,1), (0,2), …, (1,2), …; `squares` are the `P_ii`.
@@ -234,16 +215,9 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn cross(&self, f: &Values<D>, g: &Values<D>, squares: &Values<D>) -> Result<Values<D>> {
-        for (what, values) in [("the first factor", f), ("the second factor", g), ("the squares", squares)] {
-            self.check(what, values, f.batch, self.parts())?;
-        }
-        let pairs = self.parts() * (self.parts() - 1) / 2;
-        let out = self.values(f.batch, pairs)?;
-        let launch = Cross { launch: self.three(f, g, &out), third: squares.memory.address() };
-        if pairs > 0 {
-            self.flat("cross", f.batch * pairs * self.points(), bytemuck::bytes_of(&launch))?;
-        }
-        Ok(out)
+        let [f, g] = self.factors(f, g)?;
+        let squares = self.place("the squares", squares, f.batch, self.parts())?;
+        self.make(f.batch, self.pairs(), |device, out| self.crosses(device, f, g, squares, out))
     }
 
     /// `Z_k = Y ∘ sum of P_ij over i + j = k + parts`, `k < parts - 1`.
@@ -251,14 +225,8 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn wrap(&self, squares: &Values<D>, cross: &Values<D>) -> Result<Values<D>> {
-        self.check_products(squares, cross)?;
-        let out = self.values(squares.batch, self.parts() - 1)?;
-        let launch = self.three(squares, cross, &out);
-        if self.parts() > 1 {
-            let lanes = squares.batch * (self.parts() - 1) * self.points();
-            self.flat("wrap", lanes, bytemuck::bytes_of(&launch))?;
-        }
-        Ok(out)
+        let [squares, cross] = self.products(squares, cross)?;
+        self.make(squares.batch, self.parts() - 1, |device, out| self.wraps(device, squares, cross, out))
     }
 
     /// `Q_k = Z_k + sum of P_ij over i + j = k`.
@@ -266,40 +234,113 @@ impl<D: Device> Patent<D> {
     /// # Errors
     /// As [`Patent::upload`].
     pub fn knttmul(&self, squares: &Values<D>, cross: &Values<D>, wraps: &Values<D>) -> Result<Values<D>> {
-        self.check_products(squares, cross)?;
-        self.check("the Z_k", wraps, squares.batch, self.parts() - 1)?;
-        let out = self.values(squares.batch, self.parts())?;
-        let launch = Cross { launch: self.three(squares, cross, &out), third: wraps.memory.address() };
-        self.flat("knttmul", squares.batch * self.launch.n as usize, bytemuck::bytes_of(&launch))?;
-        Ok(out)
+        let [squares, cross] = self.products(squares, cross)?;
+        let wraps = self.place("the Z_k", wraps, squares.batch, self.parts() - 1)?;
+        self.make(squares.batch, self.parts(), |device, out| self.sums(device, squares, cross, wraps, out))
     }
 
-    fn check_products(&self, squares: &Values<D>, cross: &Values<D>) -> Result<()> {
-        self.check("the P_ii", squares, squares.batch, self.parts())?;
-        self.check("the P_ij", cross, squares.batch, self.parts() * (self.parts() - 1) / 2)
+    fn products(&self, squares: &Values<D>, cross: &Values<D>) -> Result<[Place; 2]> {
+        Ok([
+            self.place("the P_ii", squares, squares.batch, self.parts())?,
+            self.place("the P_ij", cross, squares.batch, self.pairs())?,
+        ])
+    }
+}
+
+/// The launches of the steps.
+impl<D: Device> Patent<D> {
+    #[allow(unsafe_code)]
+    fn start(&self, device: &D, kernel: &'static str, grid: Grid, launch: &[u8]) -> Result<()> {
+        device.keep(&self.tables);
+        // SAFETY: addresses are places whose shapes were checked, or those of checked operands.
+        unsafe { device.launch(&self.module, kernel, grid, launch) }
+    }
+
+    fn flat(&self, device: &D, kernel: &'static str, lanes: usize, launch: &[u8]) -> Result<()> {
+        if lanes == 0 {
+            return Ok(());
+        }
+        let blocks = lanes.div_ceil(THREADS as usize).min(device.limits().blocks as usize) as u32;
+        self.start(device, kernel, Grid::new(blocks, THREADS, 0), launch)
+    }
+
+    /// Coefficient `j` of part `i` is coefficient `j·parts + i`; `coefficients` is the device's address of
+    /// `[batch][N]` words.
+    fn split<W: Word>(&self, device: &D, coefficients: u64, out: Place) -> Result<()> {
+        let launch = Launch { a: coefficients, out: out.address, count: out.batch as u64, ..self.launch };
+        self.flat(device, for_word!(W, "split"), out.batch * self.launch.n as usize, bytemuck::bytes_of(&launch))
+    }
+
+    fn interleave<W: Word>(&self, device: &D, parts: Place, out: u64) -> Result<()> {
+        let launch = Launch { a: parts.address, out, count: parts.batch as u64, ..self.launch };
+        self.flat(device, for_word!(W, "interleave"), parts.batch * self.launch.n as usize, bytemuck::bytes_of(&launch))
+    }
+
+    fn blocks(&self, device: &D, kernel: &'static str, parts: Place) -> Result<()> {
+        let launch = Launch { out: parts.address, ..self.launch };
+        let blocks = (parts.batch * parts.rows) as u32;
+        let threads = (self.points() / 2).max(1) as u32;
+        let grid = Grid::new(blocks, threads, (self.points() * self.word.bytes()) as u32);
+        self.start(device, kernel, grid, bytemuck::bytes_of(&launch))
+    }
+
+    fn three(&self, a: Place, b: Place, out: Place) -> Launch {
+        Launch { a: a.address, b: b.address, out: out.address, count: a.batch as u64, ..self.launch }
+    }
+
+    fn lanes(&self, place: Place) -> usize {
+        place.batch * place.rows * self.points()
+    }
+
+    fn squares(&self, device: &D, f: Place, g: Place, out: Place) -> Result<()> {
+        self.flat(device, "pointwise", self.lanes(out), bytemuck::bytes_of(&self.three(f, g, out)))
+    }
+
+    fn crosses(&self, device: &D, f: Place, g: Place, squares: Place, out: Place) -> Result<()> {
+        let launch = Cross { launch: self.three(f, g, out), third: squares.address };
+        self.flat(device, "cross", self.lanes(out), bytemuck::bytes_of(&launch))
+    }
+
+    fn wraps(&self, device: &D, squares: Place, cross: Place, out: Place) -> Result<()> {
+        self.flat(device, "wrap", self.lanes(out), bytemuck::bytes_of(&self.three(squares, cross, out)))
+    }
+
+    fn sums(&self, device: &D, squares: Place, cross: Place, wraps: Place, out: Place) -> Result<()> {
+        let launch = Cross { launch: self.three(squares, cross, out), third: wraps.address };
+        self.flat(device, "knttmul", self.lanes(out), bytemuck::bytes_of(&launch))
     }
 
     /// Whole products of coefficients `[batch][N]` at device addresses, in parts of bounded work space.
-    pub(super) fn multiply<W: Word>(&self, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
-        // Two factors, squares, wraps, results, and the pairs.
+    pub(super) fn multiply<W: Word>(&self, device: &D, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
+        // Two factors, squares, the pairs, wraps, and results.
         let parts = self.parts();
-        let work = (5 * parts + parts * (parts - 1) / 2) * self.points() * self.word.bytes();
+        let rows = [parts, parts, parts, self.pairs(), parts - 1, parts];
+        let row = self.points() * self.word.bytes();
+        let work = rows.iter().sum::<usize>() * row;
         let blocks = i32::MAX as usize / parts;
-        let part = (self.device.limits().workspace / work.max(1)).min(blocks).clamp(1, batch.max(1));
-        for first in (0..batch).step_by(part) {
-            let count = part.min(batch - first);
-            let offset = (first * self.launch.n as usize * size_of::<W>()) as u64;
-            let mut f = self.split::<W>(count, a + offset)?;
-            let mut g = self.split::<W>(count, b + offset)?;
-            self.transform(&mut f)?;
-            self.transform(&mut g)?;
-            let squares = self.pointwise(&f, &g)?;
-            let cross = self.cross(&f, &g, &squares)?;
-            let wraps = self.wrap(&squares, &cross)?;
-            let mut product = self.knttmul(&squares, &cross, &wraps)?;
-            self.inverse(&mut product)?;
-            self.interleave::<W>(&product, out + offset)?;
-        }
-        Ok(())
+        let part = (device.limits().workspace / work).min(blocks).clamp(1, batch.max(1));
+        device.with_scratch(part * work, |scratch| {
+            for first in (0..batch).step_by(part) {
+                let count = part.min(batch - first);
+                let offset = (first * self.launch.n as usize * size_of::<W>()) as u64;
+                let mut at = scratch;
+                let [f, g, squares, cross, wraps, product] = rows.map(|rows| {
+                    let place = Place { address: at, batch: count, rows };
+                    at += (count * rows * row) as u64;
+                    place
+                });
+                self.split::<W>(device, a + offset, f)?;
+                self.split::<W>(device, b + offset, g)?;
+                self.blocks(device, "transform", f)?;
+                self.blocks(device, "transform", g)?;
+                self.squares(device, f, g, squares)?;
+                self.crosses(device, f, g, squares, cross)?;
+                self.wraps(device, squares, cross, wraps)?;
+                self.sums(device, squares, cross, wraps, product)?;
+                self.blocks(device, "inverse", product)?;
+                self.interleave::<W>(device, product, out + offset)?;
+            }
+            Ok(())
+        })
     }
 }

@@ -1,7 +1,6 @@
 //! A ring bound to a device: tables and programs there, and the geometry of its launches.
 
 use core::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid, Limits, Memory};
@@ -33,12 +32,9 @@ pub struct Plan<D: Device> {
     pub(super) product: D::Module,
     pub(super) halves: Option<Halves<D>>,
     pub(super) limits: Limits,
-    /// Lanes between launches, kept from one product to the next and erased with the plan. Whoever launches on it
-    /// holds the lock until its last launch: the stream runs them in that order.
-    workspace: Mutex<Option<D::Memory>>,
     patent: Option<Patent<D>>,
     pub(super) warp: Option<WarpPlan<D>>,
-    _tables: D::Memory,
+    tables: D::Memory,
 }
 
 /// Words of shared memory for this many lanes, as in `ntt.cuh`.
@@ -106,20 +102,20 @@ impl<D: Device> Halves<D> {
 
     /// The grid of the columns' kernels.
     pub(super) fn column_grid(&self, rows: usize) -> Grid {
-        Grid {
-            blocks: (rows * self.node_lanes.div_ceil(self.columns as usize)) as u32,
-            threads: block_threads(self.column_lanes, &self.limits),
-            shared: (padded(self.column_lanes) * self.word_bytes) as u32,
-        }
+        Grid::new(
+            (rows * self.node_lanes.div_ceil(self.columns as usize)) as u32,
+            block_threads(self.column_lanes, &self.limits),
+            (padded(self.column_lanes) * self.word_bytes) as u32,
+        )
     }
 
     /// The grid of the nodes' kernels.
     pub(super) fn node_grid(&self, rows: usize, regions: usize) -> Grid {
-        Grid {
-            blocks: (rows << self.first) as u32,
-            threads: block_threads(self.node_lanes, &self.limits),
-            shared: (regions * padded(self.node_lanes) * self.word_bytes) as u32,
-        }
+        Grid::new(
+            (rows << self.first) as u32,
+            block_threads(self.node_lanes, &self.limits),
+            (regions * padded(self.node_lanes) * self.word_bytes) as u32,
+        )
     }
 
     /// Blocks of one row in the larger launch.
@@ -134,7 +130,7 @@ pub(super) struct WarpPlan<D: Device> {
     pub module: D::Module,
     /// The launch block, operands left out.
     pub launch: Launch,
-    _tables: D::Memory,
+    tables: D::Memory,
 }
 
 impl<D: Device> WarpPlan<D> {
@@ -151,7 +147,7 @@ impl<D: Device> WarpPlan<D> {
         device.upload(&[&zetas[..], &inverse_zetas].concat(), &mut memory)?;
         let address = memory.address();
         let launch = Launch { zetas: address, inverse_zetas: address + zetas.len() as u64, ..Launch::default() };
-        Ok(Some(Self { module: device.load(&program)?, ring, launch, _tables: memory }))
+        Ok(Some(Self { module: device.load(&program)?, ring, launch, tables: memory }))
     }
 }
 
@@ -180,10 +176,9 @@ impl<D: Device> Plan<D> {
             steps: device.load(&Program::new(Family::Steps, tables.word))?,
             product: device.load(&Program::new(Family::Product, tables.word))?,
             limits: device.limits(),
-            workspace: Mutex::new(None),
             patent: (variant == Variant::Patent).then(|| Patent::new(device, ring)).transpose()?,
             warp: WarpPlan::new(device, ring)?,
-            _tables: memory,
+            tables: memory,
         })
     }
 
@@ -224,26 +219,23 @@ impl<D: Device> Plan<D> {
 
     /// Launches a kernel that gives each polynomial a block.
     pub(super) fn block_grid(&self, blocks: usize, regions: usize) -> Grid {
-        Grid {
-            blocks: blocks as u32,
-            threads: block_threads(self.launch.len as usize, &self.limits),
-            shared: self.region_bytes(regions) as u32,
-        }
+        let threads = block_threads(self.launch.len as usize, &self.limits);
+        Grid::new(blocks as u32, threads, self.region_bytes(regions) as u32)
     }
 
-    /// Calls `work` with the address of this many bytes of work space, which no one else uses until it returns.
+    /// Says that what is started next uses this plan.
     ///
     /// # Errors
-    /// `OutOfMemory`, or what `work` gives.
-    pub(super) fn with_workspace<O>(&self, device: &D, bytes: usize, work: impl FnOnce(u64) -> Result<O>) -> Result<O> {
-        let mut kept = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(memory) = kept.as_ref().filter(|memory| memory.bytes() >= bytes) {
-            return work(memory.address());
+    /// `Foreign` where the plan was made on another device.
+    pub(super) fn keep(&self, device: &D) -> Result<()> {
+        if !device.owns(&self.tables) {
+            return Err(Error::Foreign("devices"));
         }
-        // The old one goes first: there may not be room for both.
-        *kept = None;
-        let memory = kept.insert(device.alloc(bytes, Erase::OnDrop)?);
-        work(memory.address())
+        device.keep(&self.tables);
+        if let Some(warp) = &self.warp {
+            device.keep(&warp.tables);
+        }
+        Ok(())
     }
 
     pub(super) fn primes(&self) -> usize {
@@ -258,7 +250,7 @@ impl<D: Device> Plan<D> {
     /// The grid of an element-wise kernel.
     pub(super) fn flat_grid(&self, threads: usize) -> Grid {
         let blocks = threads.div_ceil(THREADS as usize).clamp(1, self.limits.blocks as usize);
-        Grid { blocks: blocks as u32, threads: THREADS, shared: 0 }
+        Grid::new(blocks as u32, THREADS, 0)
     }
 
     /// Polynomials that one launch processes where each needs this much work space and this many blocks.
@@ -324,5 +316,6 @@ pub(super) fn operand<D: Device, W: Word>(
     if !device.owns(buffer.memory()) {
         return Err(Error::Foreign("streams"));
     }
+    device.keep(buffer.memory());
     Ok(buffer.memory().address())
 }

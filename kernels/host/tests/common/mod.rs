@@ -1,6 +1,8 @@
 //! What every test of a device needs: deterministic operands, and the comparison of two backends.
 #![allow(dead_code)]
 
+pub mod streams;
+
 use karat::backend::Matrix;
 use karat::{Backend, Cpu, Ring, RingContext, RingMul, RingSpec, UserRing, arith::Word};
 
@@ -87,11 +89,19 @@ fn run<B: RingMul<R>, R: Ring>(
             let shared = device.ntt(&device.upload(&one(a)).unwrap()).unwrap();
             let expected = cpu.mat_vec(shape, &cpu.ntt(&cpu.upload(&one(a)).unwrap()).unwrap(), &cfb).unwrap();
             let got = device.mat_vec(shape, &shared, &fb).unwrap();
-            same(what, device.intt(&got).unwrap().download().unwrap(), &cpu.intt(&expected).unwrap().download().unwrap());
+            same(
+                what,
+                device.intt(&got).unwrap().download().unwrap(),
+                &cpu.intt(&expected).unwrap().download().unwrap(),
+            );
         } else {
             let expected = cpu.mat_vec(shape, &cfa, &cfb).unwrap();
             let got = device.mat_vec(shape, &fa, &fb).unwrap();
-            same(what, device.intt(&got).unwrap().download().unwrap(), &cpu.intt(&expected).unwrap().download().unwrap());
+            same(
+                what,
+                device.intt(&got).unwrap().download().unwrap(),
+                &cpu.intt(&expected).unwrap().download().unwrap(),
+            );
         }
     }
     match (cpu.export_ntt(&cfa), device.export_ntt(&fa)) {
@@ -108,12 +118,43 @@ fn run<B: RingMul<R>, R: Ring>(
 
 /// Rings of every method, word class and shape, small enough for an emulated device.
 pub const RINGS: &[&str] = &[
-    "ml-kem", "ml-dsa", "falcon-512", "falcon-1024", "haetae", "raccoon", "saber", "smaug-t-128", "ntru-hps2048509",
-    "ntru-hrss701", "sntrup761", "sntrup1277", "ntruplus-576", "ntruplus-864",
-    "q=17,f=x+1", "q=17,f=x^2+1", "q=17,f=x^4+1", "q=17,f=x^8+1", "q=2,f=x+1", "q=3,f=x-1", "q=2,f=x^64+1",
-    "q=257,f=x^1024+1", "q=12289,f=x^1536+1", "q=257,f=x^256-1", "q=193,f=x^96-1", "q=17,f=x^16-1",
-    "q=1000,f=x^1000-1", "q=97,f=x^100+3x^7+5", "q=4611686018427387903,f=x^33+x^32+7", "q=4611686018427387847,f=x^64+1",
-    "q=18721,f=x^24+1", "q=37249,f=x^32+1", "q=17,f=x^64+1,alpha=5", "q=12289,f=x^512+1,alpha=4",
-    "q=1073479681,f=x^256+1", "q=1073750017,f=x^256+1", "q=4611686018326724609,f=x^512+1", "q=576460752303415297,f=x^512+1",
+    "ml-kem",
+    "ml-dsa",
+    "falcon-512",
+    "falcon-1024",
+    "haetae",
+    "raccoon",
+    "saber",
+    "smaug-t-128",
+    "ntru-hps2048509",
+    "ntru-hrss701",
+    "sntrup761",
+    "sntrup1277",
+    "ntruplus-576",
+    "ntruplus-864",
+    "q=17,f=x+1",
+    "q=17,f=x^2+1",
+    "q=17,f=x^4+1",
+    "q=17,f=x^8+1",
+    "q=2,f=x+1",
+    "q=3,f=x-1",
+    "q=2,f=x^64+1",
+    "q=257,f=x^1024+1",
+    "q=12289,f=x^1536+1",
+    "q=257,f=x^256-1",
+    "q=193,f=x^96-1",
+    "q=17,f=x^16-1",
+    "q=1000,f=x^1000-1",
+    "q=97,f=x^100+3x^7+5",
+    "q=4611686018427387903,f=x^33+x^32+7",
+    "q=4611686018427387847,f=x^64+1",
+    "q=18721,f=x^24+1",
+    "q=37249,f=x^32+1",
+    "q=17,f=x^64+1,alpha=5",
+    "q=12289,f=x^512+1,alpha=4",
+    "q=1073479681,f=x^256+1",
+    "q=1073750017,f=x^256+1",
+    "q=4611686018326724609,f=x^512+1",
+    "q=576460752303415297,f=x^512+1",
     "q=2305843009213693952,f=x^2+1",
 ];
