@@ -27,6 +27,8 @@
 //! A backend that is not there (the `Result` is an error) prints `skipped: <reason>`, and the test passes, unless
 //! the environment variable `KARAT_REQUIRE` names it: `KARAT_REQUIRE=cuda,avx512` turns those skips into failures.
 //!
+//! RNS rings have a suite of their own, [`rns`].
+//!
 //! [`differential`] tests a single product function, without a backend around it.
 //!
 //! Functions return a [`Failure`] that says where what went wrong, and never panic over a wrong result. Up to
@@ -42,6 +44,7 @@ mod macros;
 mod methods;
 mod products;
 pub mod rings;
+pub mod rns;
 mod run;
 mod subject;
 mod transform;
@@ -50,6 +53,7 @@ pub use differential::{Counterexample, Differential, Outcome, differential};
 pub use failure::{Failure, Place};
 pub use inputs::{Pattern, SplitMix64};
 pub use methods::check_methods;
+pub use rns::{RnsCase, RnsProperty, RnsUniversal, check_rns, check_rns_case};
 pub use run::{Candidate, Provide, check_spec, required};
 
 use crate::backend::RingMul;

@@ -3,7 +3,9 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{Failure, Property, Report, Universal, check, check_methods};
+use super::{
+    Failure, Property, Report, RnsCase, RnsProperty, RnsUniversal, Universal, check, check_methods, check_rns_case,
+};
 use crate::Result;
 use crate::arith::Word;
 use crate::backend::RingMul;
@@ -119,10 +121,21 @@ impl<B: Universal> Candidate<B> {
         self.each(rings, check_methods)
     }
 
-    fn each(
+    /// Checks a property in all these RNS rings.
+    ///
+    /// # Errors
+    /// As [`Candidate::run`].
+    pub fn run_rns(&self, rings: Result<Vec<RnsCase>>, property: RnsProperty) -> core::result::Result<(), Failure>
+    where
+        B: RnsUniversal,
+    {
+        self.each(rings, |backend, ring| check_rns_case(backend, ring, property))
+    }
+
+    fn each<R>(
         &self,
-        rings: Result<Vec<RingSpec>>,
-        work: impl Fn(&B, &RingSpec) -> core::result::Result<Report, Failure>,
+        rings: Result<Vec<R>>,
+        work: impl Fn(&B, &R) -> core::result::Result<Report, Failure>,
     ) -> core::result::Result<(), Failure> {
         let rings = rings.map_err(Failure::Ring)?;
         match &self.backend {

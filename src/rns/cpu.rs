@@ -325,6 +325,3 @@ impl<W: Word> RnsMul<W> for Cpu {
         self.mod_down(plan, md, polys, a, out)
     }
 }
-
-#[cfg(test)]
-mod tests;

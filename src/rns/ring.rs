@@ -42,7 +42,7 @@ impl Limbs {
     /// assert_eq!(karat::rns::Limbs { q: 3, p: 2 }.count(), 5);
     /// ```
     pub const fn count(self) -> usize {
-        self.q + self.p
+        self.q.saturating_add(self.p)
     }
 }
 
