@@ -41,8 +41,7 @@ fn vectors() -> Option<PathBuf> {
 
 fn check_folder(folder: &Path, passed: u64) {
     for (how, mut runner) in runners() {
-        let reports: Vec<_> =
-            files(&[folder.into()]).unwrap().iter().map(|path| runner.check_file(path, &mut |_| ())).collect();
+        let reports: Vec<_> = files(&[folder.into()]).iter().map(|path| runner.check_file(path, &mut |_| ())).collect();
         reports.iter().for_each(|report| print(how, report));
         assert!(reports.iter().all(FileReport::is_ok), "{how}");
         assert_eq!(reports.iter().map(|report| report.passed).sum::<u64>(), passed, "{how}");
@@ -81,10 +80,12 @@ fn nist_rsp(scheme: &str, single: &str, all: &str) {
     for (count, expected) in [(1, single), (100, all)] {
         let mut text = Vec::new();
         nist::write(&mut own, scheme, &nist::ENTROPY, count, &mut text).unwrap();
-        assert_eq!(hex::encode(Sha256::digest(&text)), expected, "{scheme}, {count} records");
+        // Published digests leave the scheme's name out.
+        let records = text.strip_prefix(format!("# {scheme}\n\n").as_bytes()).unwrap();
+        assert_eq!(hex::encode(Sha256::digest(records)), expected, "{scheme}, {count} records");
         // What was written is read, and right.
         let mut runner = Runner::new(AnyBackend::from_env().unwrap());
-        let report = runner.check_reader(format!("{scheme}.rsp"), &text[..], &mut |_| ());
+        let report = runner.check_reader("vectors", &text[..], &mut |_| ());
         assert_eq!((report.passed, report.failed, report.skipped()), (count, 0, 0));
         assert!(report.is_ok());
     }

@@ -8,7 +8,8 @@
 //!
 //! All arithmetic in the rings is the backend's. Single calls run on the CPU and allocate nothing on the heap; batched
 //! calls run on any backend. The core functions take seed bytes, so that they do not depend on a version of a
-//! random-number crate.
+//! random-number crate. Features add what does: `rand_core` functions that draw their own seeds, `kem` and `signature`
+//! the traits of these crates for the keys.
 
 mod encode;
 mod error;
@@ -17,6 +18,9 @@ mod hash;
 pub mod mldsa;
 #[cfg(feature = "mlkem")]
 pub mod mlkem;
+
+#[cfg(feature = "rand_core")]
+mod random;
 
 pub use error::{Error, Result};
 

@@ -122,6 +122,13 @@ pub enum KatError {
     /// An implementation under test gave no outputs.
     #[error("the implementation gave no outputs: {0}")]
     Refused(String),
+    /// A program under test cannot be started.
+    #[error("{0}")]
+    #[cfg(feature = "cli")]
+    Program(String),
+    /// Ring products are karat's own: a program under test is never asked for them.
+    #[error("ring products are not asked of a program: check this file without one")]
+    RingForProgram,
     /// The engine refused the ring or the product.
     #[error(transparent)]
     Engine(#[from] crate::Error),

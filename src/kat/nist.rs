@@ -107,7 +107,10 @@ pub(super) fn records(text: &str, name: &str, report: &mut FileReport) -> Result
     let comment = text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
     let Some(scheme) = scheme(comment.trim()).or_else(|| scheme(stem)) else {
-        report.skip("a response file of a scheme that karat does not have, or does not say which", 1);
+        report.skip(
+            "a response file of a scheme that karat does not have; its first line names it, `# ML-KEM-768` for example",
+            1,
+        );
         return Ok(Vec::new());
     };
     let mut out = Vec::new();
@@ -198,7 +201,8 @@ fn record(scheme: &str, fields: &Fields, report: &mut FileReport) -> Result<Reco
     Ok(Record { id: std::format!("count = {}", fields.count()), cases })
 }
 
-/// Writes `count` records as NIST's kit does, without the first comment: the files of [`ENTROPY`] are NIST's own.
+/// Writes `count` records as NIST's kit does: the files of [`ENTROPY`] are NIST's own. Published digests of such files
+/// leave out the first line, which names the parameter set, and the empty one after it.
 ///
 /// # Errors
 /// `Io`, or `Refused` where the implementation does not answer.
@@ -208,7 +212,7 @@ fn record(scheme: &str, fields: &Fields, report: &mut FileReport) -> Result<Reco
 /// let mut own = Own::new(&AnyBackend::from_name("scalar")?)?;
 /// let mut text = Vec::new();
 /// nist::write(&mut own, "ML-KEM-512", &nist::ENTROPY, 1, &mut text)?;
-/// assert!(text.starts_with(b"count = 0\nseed = 061550234D158C5EC95595FE04EF7A25"));
+/// assert!(text.starts_with(b"# ML-KEM-512\n\ncount = 0\nseed = 061550234D158C5EC95595FE04EF7A25"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(
@@ -218,12 +222,10 @@ pub fn write(
     count: u64,
     mut writer: impl Write,
 ) -> Result<(), KatError> {
+    writeln!(writer, "# {scheme}")?;
     for (i, record) in generate(implementation, scheme, entropy, count).enumerate() {
         let record = record?;
-        if i > 0 {
-            writeln!(writer)?;
-        }
-        writeln!(writer, "count = {i}")?;
+        writeln!(writer, "\ncount = {i}")?;
         let field = |writer: &mut dyn Write, name: &str, value: &str| {
             writeln!(writer, "{name} = {}", hex::encode_upper(record.get(value)))
         };

@@ -25,7 +25,7 @@ const CACHE: usize = 16;
 /// ```
 /// use karat::{AnyBackend, kat::{Runner, files}};
 /// let mut runner = Runner::new(AnyBackend::from_name("scalar")?);
-/// for path in files(&["kats".into()])? {
+/// for path in files(&["kats".into()]) {
 ///     let report = runner.check_file(&path, &mut |_| ());
 ///     assert!(report.is_ok(), "{}: {:?} {:?}", path.display(), report.mismatch, report.error);
 /// }
@@ -82,6 +82,10 @@ impl Runner {
                 Ok(format) => {
                     report.format = Some(format);
                     match format {
+                        #[cfg(feature = "cli")]
+                        Format::Ring if self.is_foreign() => {
+                            Err(FileError::new(&report.path, 0, KatError::RingForProgram))
+                        }
                         Format::Ring => self.check_ring(source, &mut report, progress),
                         #[cfg(feature = "cli")]
                         format => self.check_scheme(format, source, &mut report, progress),

@@ -89,6 +89,11 @@ pub trait Implementation {
         1
     }
 
+    /// Whether this is somebody else's, which cannot multiply in rings.
+    fn is_foreign(&self) -> bool {
+        false
+    }
+
     /// Answers every case, in order.
     fn answer(&mut self, cases: &[&Case]) -> Vec<Answer>;
 }

@@ -9,59 +9,52 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::vec::Vec;
 
-use super::FileError;
-
 /// Bytes that a format is told by.
 const HEAD: usize = 1 << 12;
 
 /// The files that paths name: a file is itself, a folder stands for the regular files below it, sorted.
 ///
 /// Links are followed, every folder is visited once. Pipes and devices are taken where they are named, not where
-/// they lie in a folder.
-///
-/// # Errors
-/// Where a path does not exist or a folder cannot be read.
+/// they lie in a folder. What does not exist or cannot be listed stays in the list under its own name: whoever opens it
+/// is told why, and everything else is still looked at.
 ///
 /// ```
 /// use karat::kat::files;
-/// assert_eq!(files(&["Cargo.toml".into()])?, ["Cargo.toml".as_ref()] as [&std::path::Path; 1]);
-/// assert!(files(&["no such file".into()]).is_err());
-/// # Ok::<(), karat::kat::FileError>(())
+/// let found = files(&["Cargo.toml".into(), "no such file".into()]);
+/// assert_eq!(found, ["Cargo.toml".as_ref(), "no such file".as_ref()] as [&std::path::Path; 2]);
 /// ```
-pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
+pub fn files(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut visited = BTreeSet::new();
     for path in paths {
-        let is_folder = fs::metadata(path).map_err(|error| FileError::new(path, 0, error))?.is_dir();
-        if is_folder {
-            let start = out.len();
-            walk(path.clone(), &mut visited, &mut out)?;
-            out[start..].sort();
-        } else {
-            out.push(path.clone());
+        let start = out.len();
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => walk(path.clone(), &mut visited, &mut out),
+            _ => out.push(path.clone()),
         }
+        out[start..].sort();
     }
-    Ok(out)
+    out
 }
 
-fn walk(folder: PathBuf, visited: &mut BTreeSet<PathBuf>, out: &mut Vec<PathBuf>) -> Result<(), FileError> {
+fn walk(folder: PathBuf, visited: &mut BTreeSet<PathBuf>, out: &mut Vec<PathBuf>) {
     let mut folders = Vec::from([folder]);
     while let Some(folder) = folders.pop() {
-        let failed = |error: io::Error| FileError::new(&folder, 0, error);
-        if !visited.insert(fs::canonicalize(&folder).map_err(failed)?) {
+        let Ok(entries) = fs::canonicalize(&folder).and_then(|real| match visited.insert(real) {
+            true => fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>(),
+            false => Ok(Vec::new()),
+        }) else {
+            out.push(folder);
             continue;
-        }
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
+        };
+        for path in entries {
             match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => folders.push(path),
                 Ok(metadata) if !metadata.is_file() => {}
-                // What cannot be looked at is told when it is opened.
                 _ => out.push(path),
             }
         }
     }
-    Ok(())
 }
 
 /// An opened source: decompressed bytes, their beginning, and how much was read.

@@ -64,6 +64,10 @@ pub enum Error {
     /// The signature does not belong to the message and the key, or is malformed.
     #[error("the signature is not valid")]
     InvalidSignature,
+    /// A random-number generator gave nothing.
+    #[cfg(feature = "rand_core")]
+    #[error("the random-number generator failed")]
+    NoRandomness,
     /// No attempt gave a signature: the private key was not made by key generation.
     #[error("signing gave up after {attempts} attempts: the private key is not one that key generation makes")]
     SigningFailed {

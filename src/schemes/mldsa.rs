@@ -19,11 +19,15 @@ mod encode;
 mod input;
 mod keygen;
 mod params;
+#[cfg(feature = "rand_core")]
+mod random;
 mod round;
 mod sample;
 mod sign;
 #[cfg(all(test, feature = "std"))]
 mod trace;
+#[cfg(feature = "signature")]
+mod traits;
 mod verify;
 
 pub use super::hash::PreHash;
@@ -32,6 +36,8 @@ pub use params::{
     Dilithium2Params, Dilithium3Params, Dilithium5Params, MlDsa44Params, MlDsa65Params, MlDsa87Params, Parameters,
 };
 pub use sign::SigningKey;
+#[cfg(feature = "signature")]
+pub use traits::Signature;
 pub use verify::VerificationKey;
 
 use core::fmt;
@@ -133,6 +139,19 @@ impl<P: Parameters> Dsa<P> {
         let mut sk = P::Sk::filled(0);
         keygen::keygen::<P>(self.ring.plan(), seed, pk.as_mut(), sk.as_mut());
         (pk, sk)
+    }
+
+    /// Makes a private key from a seed that is ready for use, on the heap.
+    ///
+    /// ```
+    /// # use karat::{Cpu, schemes::mldsa::MlDsa44};
+    /// let dsa = MlDsa44::new(Cpu::new())?;
+    /// let key = dsa.key_from_seed(&[1; 32]);
+    /// assert_eq!(key.public_key(), dsa.keygen(&[1; 32]).0);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn key_from_seed(&self, seed: &[u8; 32]) -> SigningKey<P> {
+        SigningKey::from_seed(&self.ring, seed)
     }
 
     /// Reads and checks a private key, and expands its matrix, on the heap.

@@ -18,6 +18,10 @@ mod key;
 mod noise;
 mod params;
 mod pke;
+#[cfg(feature = "rand_core")]
+mod random;
+#[cfg(feature = "kem")]
+mod traits;
 
 pub use batch::Encapsulation;
 pub use key::{DecapsulationKey, EncapsulationKey};
@@ -133,6 +137,20 @@ impl<P: Parameters> Kem<P> {
         (ek, dk)
     }
 
+    /// Makes a key pair from the seed `d`, `z` that is ready for use: the encapsulation key lies in the decapsulation
+    /// key, on the heap.
+    ///
+    /// ```
+    /// # use karat::{Cpu, schemes::mlkem::MlKem768};
+    /// let kem = MlKem768::new(Cpu::new())?;
+    /// let key = kem.key_from_seed(&[1; 32], &[2; 32]);
+    /// assert_eq!(key.encapsulation_key().to_bytes(), kem.keygen(&[1; 32], &[2; 32]).0);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn key_from_seed(&self, d: &[u8; 32], z: &[u8; 32]) -> DecapsulationKey<P> {
+        DecapsulationKey::from_seed(&self.ring, d, z)
+    }
+
     /// Reads and checks an encapsulation key (section 7.2), and expands its matrix, on the heap.
     ///
     /// # Errors
@@ -180,9 +198,9 @@ impl<P: Parameters> Kem<P> {
     /// # Errors
     /// As [`Kem::decapsulation_key`]; `WrongLength` for the ciphertext.
     pub fn decaps(&self, dk: &[u8], ciphertext: &[u8]) -> Result<SharedSecret> {
-        let mut key = key::Private::<P>::empty();
-        key.read(self.ring.plan(), dk)?;
-        key.decaps(self.ring.plan(), ciphertext)
+        let (mut public, mut private) = (key::Public::<P>::empty(), key::Private::<P>::empty());
+        private.read(self.ring.plan(), dk, &mut public)?;
+        private.decaps(self.ring.plan(), &public, ciphertext)
     }
 }
 

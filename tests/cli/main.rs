@@ -32,6 +32,15 @@ impl Run {
         json(&self.ok(), command)
     }
 
+    /// The error in the JSON object of a run that must end with status 2.
+    #[track_caller]
+    fn json_error(&self, command: &str) -> String {
+        assert_eq!(self.code, 2, "{}", self.stderr);
+        let error = any_json(&self.stdout, command)["error"].as_str().expect("an error").to_owned();
+        assert!(self.stderr.starts_with(&format!("error: {error}")), "{}", self.stderr);
+        error
+    }
+
     /// The one line on standard error of a run that must end with status 2 and print nothing.
     #[track_caller]
     fn error(self) -> String {
@@ -42,11 +51,19 @@ impl Run {
     }
 }
 
-/// Checks that text is one JSON object of the documented form.
+/// Checks that text is one JSON object of the documented form, of a command that ran to its end.
 #[track_caller]
 fn json(text: &str, command: &str) -> Value {
+    let object = any_json(text, command);
+    assert_eq!(object.get("error"), None);
+    object
+}
+
+/// Checks that text is one JSON object of the documented form; `error` says what ended the command early.
+#[track_caller]
+fn any_json(text: &str, command: &str) -> Value {
     let object: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
+    let keys: Vec<&String> = object.as_object().unwrap().keys().filter(|key| *key != "error").collect();
     assert_eq!(keys, ["command", "rows", "schema", "summary"]);
     assert_eq!((object["schema"].as_u64(), object["command"].as_str()), (Some(1), Some(command)));
     assert!(object["rows"].as_array().unwrap().iter().all(Value::is_object));

@@ -120,8 +120,91 @@ fn damaged_files_are_status_2() {
 
 #[test]
 fn other_files_are_skipped() {
+    // Nothing checked is no success.
     let run = kat("notes.md", b"# Notes\n\nnothing\n", &[]);
-    assert!(run.ok().ends_with("0 passed, 0 failed, 1 skipped\n"));
+    assert!(run.stdout.ends_with("0 passed, 0 failed, 1 skipped\n"));
+    assert_eq!((run.code, run.stderr.as_str()), (2, "error: nothing was checked: every file was skipped\n"));
+    let run = kat("notes.md", b"# Notes\n\nnothing\n", &["--json"]);
+    assert!(run.json_error("kat").contains("nothing was checked"));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("notes.md"), "# Notes\n").unwrap();
+    fs::write(folder.path().join("tiny.rsp"), TINY).unwrap();
+    assert!(karat_in(folder.path(), &["kat", "."], "").ok().ends_with("1 passed, 0 failed, 1 skipped\n"));
     let folder = tempfile::tempdir().unwrap();
     assert!(karat_in(folder.path(), &["kat", "."], "").error().contains("no file"));
+}
+
+/// A path that is not there is named, and the others are still looked at.
+#[test]
+fn a_missing_path_among_others() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("good.rsp"), TINY).unwrap();
+    fs::write(folder.path().join("bad.rsp"), TINY.replace("4 15", "4 14")).unwrap();
+    let run = karat_in(folder.path(), &["kat", "good.rsp", "missing", "bad.rsp"], "");
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("good.rsp: ok, 1 passed") && run.stdout.contains("bad.rsp: FAILED"), "{}", run.stdout);
+    assert!(run.stdout.ends_with("1 passed, 2 failed, 0 skipped\n"), "{}", run.stdout);
+    assert!(run.stderr.starts_with("error: missing: ") && run.stderr.lines().count() == 1, "{}", run.stderr);
+    let run = karat_in(folder.path(), &["kat", "good.rsp", "missing", "--json"], "");
+    assert_eq!(run.code, 2);
+    let rows = &json(&run.stdout, "kat")["rows"];
+    assert_eq!((&rows[0]["result"], &rows[1]["result"]), (&"ok".into(), &"error".into()));
+}
+
+/// `karat kat` recognises what `karat vectors --scheme` writes, whatever the file is called.
+#[test]
+fn vectors_of_schemes() {
+    for scheme in ["ml-kem-512", "ML-DSA-44", "kyber768", "Dilithium2"] {
+        let text = karat(&["vectors", "--scheme", scheme, "--count", "2"]).ok();
+        let (first, rest) = text.split_once('\n').unwrap();
+        assert!(first.strip_prefix("# ").unwrap().eq_ignore_ascii_case(scheme) && rest.starts_with("\ncount = 0\n"));
+        assert!(kat("v", text.as_bytes(), &[]).ok().contains("v: ok, 2 passed, 0 failed\n"));
+    }
+    let acvp = karat(&["vectors", "--scheme", "ml-kem-768", "--count", "1", "--format", "acvp"]).ok();
+    assert!(kat("v", acvp.as_bytes(), &["--batch", "3"]).ok().contains("0 failed"));
+    let other = karat(&["vectors", "--scheme", "ml-kem-512", "--count", "1", "--seed", &"07".repeat(48)]).ok();
+    assert!(kat("v", other.as_bytes(), &[]).ok().contains("v: ok, 1 passed"));
+}
+
+#[test]
+fn arguments_that_make_no_sense() {
+    let folder = tempfile::tempdir().unwrap();
+    let scheme = karat(&["vectors", "--scheme", "ml-kem-512", "--count", "1"]).ok();
+    fs::write(folder.path().join("kem.rsp"), &scheme).unwrap();
+    fs::write(folder.path().join("ring.rsp"), TINY).unwrap();
+    let run = |args: &[&str]| karat_in(folder.path(), args, "");
+    for args in [
+        &["kat", "kem.rsp", "--batch", "0"][..],
+        &["kat", "kem.rsp", "--batch", "-1"],
+        &["kat", "kem.rsp", "--cmd", "cat", "--timeout", "0"],
+        &["kat", "kem.rsp", "--timeout", "5"],
+        &["kat", "kem.rsp", "--long"],
+        &["vectors", "--ring", "ml-kem", "--scheme", "ml-kem-512", "--count", "1"],
+    ] {
+        let run = run(args);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}: {}", run.stderr);
+    }
+    for (args, expected) in [
+        (&["kat", "kem.rsp", "--cmd", "/no/such/program"][..], "`/no/such/program` cannot be started"),
+        (&["kat", "kem.rsp", "--cmd", ""], "the command is empty"),
+        (&["vectors", "--ring", "ml-kem", "--count", "1", "--seed", ""], "--seed takes hexadecimal digits"),
+        (&["vectors", "--scheme", "ml-kem-512", "--count", "1", "--seed", ""], "--seed takes hexadecimal digits"),
+        (&["vectors", "--scheme", "ml-kem-512", "--count", "1", "--seed", "00"], "--seed has 1 bytes"),
+        (&["vectors", "--scheme", "x25519", "--count", "1"], "--scheme knows ML-KEM-512"),
+        (
+            &["vectors", "--ring", "ml-kem", "--count", "1", "--seed", "00", "--format", "acvp"],
+            "--format belongs to --scheme",
+        ),
+    ] {
+        let message = run(args).error();
+        assert!(message.contains(expected), "{message}");
+    }
+    // A program is never asked for ring products: refused, not checked against karat itself.
+    let refused = run(&["kat", "ring.rsp", "--cmd", "cat"]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stdout.contains("ring.rsp: error") && refused.stderr.contains("ring products"),
+        "{}",
+        refused.stderr
+    );
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::value_parser;
 use indicatif::ProgressBar;
 use karat::Backend;
 use karat::kat::scheme::{Command, Own, builtin, digests};
@@ -18,7 +19,7 @@ use crate::output::{Output, Summary, complain, progress};
 ///
 /// A line for each file, then how many files passed, failed and were skipped (no reader knows their format). Files that
 /// cannot be read to their end count as failed; all others are still looked at. Exit status 1 if a product is wrong,
-/// else 2 if a file cannot be read.
+/// else 2 if a file cannot be read, or if every file was skipped so that nothing was checked.
 #[derive(clap::Args)]
 pub struct Args {
     /// Files and folders.
@@ -35,11 +36,11 @@ pub struct Args {
     #[arg(long, value_name = "PROGRAM ARGS")]
     cmd: Option<String>,
     /// Seconds that the program may take for an answer.
-    #[arg(long, default_value_t = 10, value_name = "SECONDS", requires = "cmd")]
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", requires = "cmd", value_parser = value_parser!(u64).range(1..))]
     timeout: u64,
     /// Call karat's schemes with batches of this size instead of singly.
-    #[arg(long, value_name = "SIZE", conflicts_with = "cmd")]
-    batch: Option<usize>,
+    #[arg(long, value_name = "SIZE", conflicts_with = "cmd", value_parser = value_parser!(u32).range(1..))]
+    batch: Option<u32>,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -163,15 +164,17 @@ impl Tally {
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let backend = args.backend.backend()?;
     let name = backend.name();
-    let files = files(&args.paths)?;
+    let files = files(&args.paths);
     if files.is_empty() && !args.builtin {
         return Err(Failure::Usage("there is no file in these folders".into()));
     }
     let mut runner = Runner::new(backend.clone());
     if let Some(command) = &args.cmd {
-        runner = runner.with_implementation(Command::new(command, Duration::from_secs(args.timeout)));
+        let mut program = Command::new(command, Duration::from_secs(args.timeout));
+        program.start()?;
+        runner = runner.with_implementation(program);
     } else if let Some(batch) = args.batch {
-        runner = runner.with_implementation(Own::batched(&backend, batch)?);
+        runner = runner.with_implementation(Own::batched(&backend, batch as usize)?);
     }
     let sets = if args.builtin { builtin().collect() } else { Vec::new() };
     let digests = if args.builtin { digests(args.long).collect() } else { Vec::new() };
@@ -196,8 +199,11 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     bar.finish_and_clear();
     let Tally { summary, unreadable, wrong, .. } = tally;
     out.line(format_args!("{} passed, {} failed, {} skipped", summary.passed, summary.failed, summary.skipped))?;
-    if unreadable && !wrong {
-        out.finish(summary)?;
+    let nothing = summary.passed + summary.failed == 0;
+    let error = nothing.then_some("nothing was checked: every file was skipped");
+    error.iter().for_each(|error| complain(format_args!("error: {error}")));
+    if nothing || (unreadable && !wrong) {
+        out.end(summary, error)?;
         return Err(Failure::Told);
     }
     Ok(summary)

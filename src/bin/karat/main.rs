@@ -22,7 +22,7 @@ mod word;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 use output::{Output, Summary, complain};
@@ -32,11 +32,11 @@ use output::{Output, Summary, complain};
 /// A ring is a name that `karat rings` lists, or a description such as "n=256,q=3329,f=x^256+1"; f is a sum of terms
 /// [c][*]x[^e]. `karat info` lists the backends; without --backend the environment variable KARAT_BACKEND chooses one.
 ///
-/// Exit status: 0 all well, 1 a result is wrong, 2 bad usage or bad input (nothing is written then).
+/// Exit status: 0 all well, 1 a result is wrong, 2 bad usage or bad input (no file is written then).
 #[derive(Parser)]
 #[command(name = "karat", version, max_term_width = 120)]
 struct Cli {
-    /// Print one JSON object {schema, command, rows, summary} instead of text.
+    /// Print one JSON object {schema, command, rows, summary} instead of text; {error} too, where bad usage or bad input ended it.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -83,8 +83,26 @@ impl Command {
     }
 }
 
+/// Tells what clap refuses: on standard error, and as the JSON object where one is wanted.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    let words: Vec<_> = std::env::args().skip(1).take_while(|word| word != "--").collect();
+    if error.use_stderr() && words.iter().any(|word| word == "--json") {
+        let cli = Cli::command();
+        let command = cli.get_subcommands().find(|command| words.iter().any(|word| word == command.get_name()));
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let mut out = Output::new(command.map_or("", |command| command.get_name()), true);
+        let _ = out.end(Summary::default(), Some(line.strip_prefix("error: ").unwrap_or(line)));
+    }
+    ExitCode::from(error.exit_code() as u8)
+}
+
 fn main() -> ExitCode {
-    let Cli { json, command } = Cli::parse();
+    let Cli { json, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     let mut out = Output::new(command.name(), json);
     match command.run(&mut out).and_then(|summary| out.finish(summary)) {
         Ok(summary) if summary.failed > 0 => ExitCode::from(1),
@@ -94,6 +112,7 @@ fn main() -> ExitCode {
         Err(Failure::Told) => ExitCode::from(2),
         Err(failure) => {
             complain(format_args!("error: {failure}"));
+            let _ = out.end(Summary::default(), Some(&failure.to_string()));
             ExitCode::from(2)
         }
     }

@@ -26,15 +26,27 @@ const SCHEMA: u32 = 1;
 
 /// Standard output. Text is dropped in JSON mode, rows are dropped in text mode.
 pub struct Output {
-    command: &'static str,
+    command: String,
     json: bool,
     out: Stdout,
     rows: Vec<Box<RawValue>>,
 }
 
+/// The JSON object.
+#[derive(Serialize)]
+struct Object<'a> {
+    schema: u32,
+    command: &'a str,
+    rows: &'a [Box<RawValue>],
+    summary: Summary,
+    /// What ended the command early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
 impl Output {
-    pub fn new(command: &'static str, json: bool) -> Self {
-        Self { command, json, out: io::stdout(), rows: Vec::new() }
+    pub fn new(command: &str, json: bool) -> Self {
+        Self { command: command.into(), json, out: io::stdout(), rows: Vec::new() }
     }
 
     /// Whether one JSON object is wanted.
@@ -88,20 +100,18 @@ impl Output {
 
     /// Prints the JSON object if one is wanted, and makes sure that everything is out.
     pub fn finish(&mut self, summary: Summary) -> Result<Summary, Failure> {
-        #[derive(Serialize)]
-        struct Object<'a> {
-            schema: u32,
-            command: &'a str,
-            rows: &'a [Box<RawValue>],
-            summary: Summary,
-        }
+        self.end(summary, None)?;
+        Ok(summary)
+    }
+
+    /// As [`Output::finish`], for a command that ended with an error.
+    pub fn end(&mut self, summary: Summary, error: Option<&str>) -> Result<(), Failure> {
         if self.json {
-            let object = Object { schema: SCHEMA, command: self.command, rows: &self.rows, summary };
+            let object = Object { schema: SCHEMA, command: &self.command, rows: &self.rows, summary, error };
             let text = serde_json::to_string(&object).map_err(|e| Failure::stdout(e.into()))?;
             writeln!(self.out, "{text}").map_err(Failure::stdout)?;
         }
-        self.out.flush().map_err(Failure::stdout)?;
-        Ok(summary)
+        self.out.flush().map_err(Failure::stdout)
     }
 }
 

@@ -19,9 +19,10 @@ use crate::staged::Staged;
 /// "karat ring vectors v1", the ring and the seed; the documentation of karat::kat::vectors defines it so that it can be
 /// followed in any language.
 ///
-/// With --scheme: key pairs with ciphertexts or signatures, as NIST's submission kit makes them (without its first
-/// comment), or as ACVP documents that hold prompts and answers. All randomness comes from an AES-256-CTR-DRBG that the
-/// 48 bytes of the seed start; NIST's own files have the bytes 00 to 2f, which is the default.
+/// With --scheme: key pairs with ciphertexts or signatures, as NIST's submission kit makes them, or as ACVP documents
+/// that hold prompts and answers. All randomness comes from an AES-256-CTR-DRBG that the 48 bytes of the seed start;
+/// NIST's own files have the bytes 00 to 2f, which is the default. Digests that others publish leave out the first line,
+/// the scheme's name, and the empty one after it.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -29,9 +30,9 @@ pub struct Args {
     /// Parameter set: ml-kem-768, ml-dsa-65, kyber768, dilithium3 and their sisters.
     #[arg(long, value_name = "NAME", conflicts_with = "RingArgs", required_unless_present = "RingArgs")]
     scheme: Option<String>,
-    /// Format of the vectors of a scheme.
-    #[arg(long, value_enum, default_value_t = SchemeFormat::Rsp, requires = "scheme")]
-    format: SchemeFormat,
+    /// Format of the vectors of a scheme [default: rsp].
+    #[arg(long, value_enum)]
+    format: Option<SchemeFormat>,
     #[command(flatten)]
     backend: BackendArgs,
     /// Number of random records.
@@ -68,10 +69,13 @@ struct Row<'a> {
 
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let backend = args.backend.backend()?;
-    let seed = args.seed.as_deref().map(bytes).transpose()?;
-    let Some(ring) = &args.ring else { return run_scheme(args, &backend, seed, out) };
+    let seed = || args.seed.as_deref().map(bytes).transpose();
+    let Some(ring) = &args.ring else { return run_scheme(args, &backend, seed()?, out) };
+    if args.format.is_some() {
+        return Err(Failure::Usage("--format belongs to --scheme: ring products are always .rsp text".into()));
+    }
     let spec = ring.spec()?;
-    let seed = seed.unwrap_or_default();
+    let seed = seed()?.unwrap_or_default();
     let mut staged = Staged::new(args.out.as_deref())?;
     let bar = progress(None, "writing bytes");
     let name = staged.name().to_string();
@@ -108,7 +112,7 @@ fn run_scheme(args: &Args, backend: &AnyBackend, seed: Option<Vec<u8>>, out: &mu
     let mut staged = Staged::new(args.out.as_deref())?;
     let mut own = Own::new(backend)?;
     let mut writer = BufWriter::with_capacity(1 << 16, &mut staged);
-    match args.format {
+    match args.format.unwrap_or(SchemeFormat::Rsp) {
         SchemeFormat::Rsp => nist::write(&mut own, scheme, &entropy, args.count, &mut writer)?,
         SchemeFormat::Acvp => acvp::write(&mut own, scheme, &entropy, args.count, &mut writer)?,
     }
@@ -127,7 +131,9 @@ fn bytes(hex: &str) -> Result<Vec<u8>, Failure> {
         _ => None,
     };
     let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
-    bytes.ok_or_else(|| Failure::Usage("--seed takes hexadecimal digits, two for each byte, such as 00ff".into()))
+    bytes
+        .filter(|bytes| !bytes.is_empty())
+        .ok_or_else(|| Failure::Usage("--seed takes hexadecimal digits, two for each byte, such as 00ff".into()))
 }
 
 /// The rows of the JSON object that stand for this text.
@@ -162,8 +168,7 @@ mod tests {
     #[test]
     fn hexadecimal() {
         assert_eq!(bytes("00fFa1").unwrap(), [0, 255, 161]);
-        assert!(bytes("").unwrap().is_empty());
-        for wrong in ["0", "0g", "0x", " 00", "é"] {
+        for wrong in ["", "0", "0g", "0x", " 00", "é"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
         }
     }

@@ -17,7 +17,8 @@ use super::Runner;
 const MAX_FILE: u64 = 1 << 28;
 
 impl Runner {
-    /// Checks this implementation instead of karat's own schemes. Ring vectors still run on the backend.
+    /// Checks this implementation instead of karat's own schemes. Ring vectors still run on the backend, unless the
+    /// implementation is foreign: nothing else would be checked, so their files are an error.
     ///
     /// ```
     /// use karat::{AnyBackend, kat::{Runner, scheme::Command}};
@@ -39,6 +40,11 @@ impl Runner {
             Some(implementation) => implementation,
             none => none.insert(Box::new(Own::new(&self.backend)?)),
         })
+    }
+
+    /// Whether somebody else's implementation is checked.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.implementation.as_ref().is_some_and(|implementation| implementation.is_foreign())
     }
 
     pub(super) fn check_scheme(

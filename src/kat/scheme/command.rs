@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Case, Implementation};
 use crate::error::excerpt;
+use crate::kat::KatError;
 
 /// Longest answer in bytes.
 const MAX_LINE: u64 = 1 << 24;
@@ -60,7 +61,25 @@ impl Command {
         Self { words, timeout, running: None, next_id: 0, starts: 0 }
     }
 
-    fn start(&self) -> Result<Running, String> {
+    /// Starts the program now, not at the first case.
+    ///
+    /// # Errors
+    /// `Program` where there is no such program or it cannot be run.
+    ///
+    /// ```
+    /// use karat::kat::scheme::Command;
+    /// let error = Command::new("/no/such/program", std::time::Duration::from_secs(1)).start().unwrap_err();
+    /// assert!(error.to_string().starts_with("`/no/such/program` cannot be started: "));
+    /// ```
+    pub fn start(&mut self) -> Result<(), KatError> {
+        if self.running.is_none() {
+            self.starts += 1;
+            self.running = Some(self.launch().map_err(KatError::Program)?);
+        }
+        Ok(())
+    }
+
+    fn launch(&self) -> Result<Running, String> {
         let Some((program, arguments)) = self.words.split_first() else { return Err("the command is empty".into()) };
         let mut child = std::process::Command::new(program)
             .args(arguments)
@@ -88,13 +107,10 @@ impl Command {
 
     /// One case; `Err` where the program is of no use any more.
     fn exchange(&mut self, case: &Case) -> Result<Answer, String> {
-        if self.running.is_none() {
-            if self.starts > RESTARTS {
-                return Err(std::format!("the program failed {} times and is not started again", self.starts));
-            }
-            self.starts += 1;
-            self.running = Some(self.start()?);
+        if self.running.is_none() && self.starts > RESTARTS {
+            return Err(std::format!("the program failed {} times and is not started again", self.starts));
         }
+        self.start().map_err(|error| error.to_string())?;
         let Some(running) = &mut self.running else { return Err("the program is not running".into()) };
         let id = self.next_id;
         self.next_id += 1;
@@ -141,6 +157,10 @@ fn read_answer(id: u64, line: &str) -> Result<Answer, String> {
 }
 
 impl Implementation for Command {
+    fn is_foreign(&self) -> bool {
+        true
+    }
+
     fn answer(&mut self, cases: &[&Case]) -> Vec<Answer> {
         let answer = |case: &&Case| {
             self.exchange(case).unwrap_or_else(|why| {

@@ -6,13 +6,13 @@ use core::fmt;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::encode::{
-    HintWriter, T0_LEN, add_assign, high_len, mask_len, read_secret, read_t0, secret_len, split_polys, sub_assign,
-    write_high, write_response,
+    HintWriter, T0_LEN, T1_LEN, add_assign, high_len, mask_len, read_secret, read_t0, secret_len, split_polys,
+    sub_assign, write_high, write_response, write_t1,
 };
-use super::keygen::SkLayout;
-use super::round::{all_below, all_low_below, high_bits};
+use super::keygen::{SkLayout, keygen};
+use super::round::{all_below, all_low_below, high_bits, power2round};
 use super::sample::{challenge, mask, matrix};
-use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, ZERO};
+use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, VerificationKey, ZERO};
 use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
@@ -54,6 +54,35 @@ impl<P: Parameters> SigningKey<P> {
         Ok(key)
     }
 
+    pub(super) fn from_seed(ring: &RingContext<Cpu, MlDsa>, seed: &[u8; 32]) -> Self {
+        let mut key = Self { ring: ring.clone(), expanded: Box::new(Expanded::empty()) };
+        let mut sk = Erased::<P::Sk, u8>::filled(0);
+        keygen::<P>(ring.plan(), seed, P::Pk::filled(0).as_mut(), sk.as_mut());
+        // Keys that key generation makes are in range.
+        let _ = key.expanded.read(ring.plan(), sk.as_ref());
+        key
+    }
+
+    /// The public key, computed from the secrets.
+    pub fn public_key(&self) -> P::Pk {
+        let mut pk = P::Pk::filled(0);
+        self.expanded.write_public_key(self.ring.plan(), pk.as_mut());
+        pk
+    }
+
+    /// The public key, computed from the secrets, ready for use.
+    ///
+    /// ```
+    /// use karat::{Cpu, schemes::mldsa::MlDsa44};
+    /// let key = MlDsa44::new(Cpu::new())?.key_from_seed(&[1; 32]);
+    /// let signature = key.sign(b"message", b"", &[0; 32])?;
+    /// assert!(key.verification_key().verify(b"message", b"", &signature).is_ok());
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn verification_key(&self) -> VerificationKey<P> {
+        VerificationKey::of_public_key(&self.ring, &self.public_key())
+    }
+
     /// Signs a message with a context; see [`Dsa::sign`](super::Dsa::sign).
     ///
     /// # Errors
@@ -78,6 +107,8 @@ pub(super) struct Expanded<P: Parameters> {
     s1: P::Columns,
     s2: P::Rows,
     t0: P::Rows,
+    /// The seed of the matrix.
+    rho: [u8; 32],
     /// The seed `K` of masks.
     seed: [u8; 32],
     tr: [u8; 64],
@@ -90,6 +121,7 @@ impl<P: Parameters> Expanded<P> {
             s1: P::Columns::filled(ZERO),
             s2: P::Rows::filled(ZERO),
             t0: P::Rows::filled(ZERO),
+            rho: [0; 32],
             seed: [0; 32],
             tr: [0; 64],
         }
@@ -118,9 +150,27 @@ impl<P: Parameters> Expanded<P> {
         matrix::<P>(Lanes::of(plan.level()), &sk[..32], |row, column, values| {
             plan.import(values, &mut a[row * P::L + column])
         });
+        self.rho.copy_from_slice(&sk[..32]);
         self.seed.copy_from_slice(&sk[32..64]);
         self.tr[..P::TR].copy_from_slice(&sk[layout.tr..][..P::TR]);
         Ok(())
+    }
+
+    /// `rho ‖ t1` of `t = A·s1 + s2`.
+    fn write_public_key(&self, plan: &Plan, pk: &mut [u8]) {
+        let mut t = Erased::<P::Rows, _>::filled(ZERO);
+        let (matrix, s1) = (self.matrix.as_ref().as_flattened(), self.s1.as_ref().as_flattened());
+        plan.mat_vec(P::L, matrix, s1, t.as_mut().as_flattened_mut());
+        let (seed, rows) = pk.split_at_mut(32);
+        seed.copy_from_slice(&self.rho);
+        let (mut sum, mut s2) = (Zeroizing::new([0; N]), Zeroizing::new([0; N]));
+        for ((t, s2_ntt), out) in t.as_ref().iter().zip(self.s2.as_ref()).zip(rows.chunks_exact_mut(T1_LEN)) {
+            plan.inverse(t, &mut sum[..]);
+            plan.inverse(s2_ntt, &mut s2[..]);
+            add_assign(&mut sum, &s2);
+            sum.iter_mut().for_each(|c| *c = power2round(*c).0);
+            write_t1(&sum, out);
+        }
     }
 
     pub(super) fn sign(&self, plan: &Plan, input: Input, rnd: &[u8; 32]) -> Result<P::Sig> {

@@ -1,23 +1,48 @@
 //! The internal values of 10,000 runs, against the digests that the reference implementation's authors publish for its
-//! test program (github.com/pq-crystals/dilithium, `SHA256SUMS`): the only public vectors of round-3 Dilithium.
+//! test program (github.com/pq-crystals/dilithium, `SHA256SUMS`), of round 3 and of the final standard. For Dilithium
+//! they are the only public vectors.
 
 use std::fmt::Write;
 use std::string::String;
 
 use sha2::{Digest, Sha256};
-use shake::{ExtendableOutput, Shake128, Update, XofReader};
+use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 
 use super::round::{decompose, power2round};
 use super::sample::{challenge, mask, matrix, secrets};
-use super::{Array, Coeffs, Dilithium2Params, Dilithium3Params, Dilithium5Params, Dsa, N, Parameters, Q};
+use super::{
+    Array, Coeffs, Dilithium2Params, Dilithium3Params, Dilithium5Params, Dsa, MlDsa44Params, MlDsa65Params,
+    MlDsa87Params, N, Parameters, Q,
+};
 use crate::Cpu;
 use crate::schemes::hash::{Lanes, shake256};
 
-fn random(counter: &mut u64, out: &mut [u8]) {
-    let mut hash = Shake128::default();
-    hash.update(&counter.to_le_bytes());
-    hash.finalize_xof().read(out);
-    *counter += 1;
+/// The program's randomness.
+enum Random {
+    /// Round 3: SHAKE-128 of the number of the draw.
+    Counted(u64),
+    /// Final: the SHAKE-128 stream of the empty string.
+    Stream(Shake128Reader),
+}
+
+impl Random {
+    fn new<P: Parameters>() -> Self {
+        if P::ROUND3 { Self::Counted(0) } else { Self::Stream(Shake128::default().finalize_xof()) }
+    }
+
+    fn draw<const LEN: usize>(&mut self) -> [u8; LEN] {
+        let mut out = [0; LEN];
+        match self {
+            Self::Counted(counter) => {
+                let mut hash = Shake128::default();
+                hash.update(&counter.to_le_bytes());
+                hash.finalize_xof().read(&mut out);
+                *counter += 1;
+            }
+            Self::Stream(stream) => stream.read(&mut out),
+        }
+        out
+    }
 }
 
 fn centred(c: u32) -> i32 {
@@ -58,23 +83,24 @@ fn digest<P: Parameters>() -> String {
     let dsa = Dsa::<P>::new(Cpu::new()).unwrap();
     let plan = dsa.ring().plan();
     let lanes = Lanes::best();
-    let (mut sha, mut counter) = (Sha256::new(), 0);
+    let (mut sha, mut random) = (Sha256::new(), Random::new::<P>());
+    // The terminating zero belongs to it.
+    let context: &[u8] = if P::ROUND3 { b"" } else { b"test_vectors\0" };
     let split = |c: u32| {
         if P::GAMMA2 == (Q - 1) / 88 { decompose::<{ (Q - 1) / 88 }>(c) } else { decompose::<{ (Q - 1) / 32 }>(c) }
     };
     for count in 0..10_000 {
-        let (mut message, mut key, mut seed) = ([0; 32], [0; 32], [0; 64]);
         let mut text = format!("count = {count}\n");
-        random(&mut counter, &mut message);
+        let message: [u8; 32] = random.draw();
         writeln!(text, "m = {}", hex::encode(message)).unwrap();
-        random(&mut counter, &mut key);
-        let (pk, sk) = dsa.keygen(&key);
+        let (pk, sk) = dsa.keygen(&random.draw());
         hashed(&mut text, "pk", pk.as_ref());
         hashed(&mut text, "sk", sk.as_ref());
-        let signature = dsa.sign(sk.as_ref(), &message, b"", &[0; 32]).unwrap();
+        let rnd = if P::ROUND3 { [0; 32] } else { random.draw() };
+        let signature = dsa.sign(sk.as_ref(), &message, context, &rnd).unwrap();
         hashed(&mut text, "sig", signature.as_ref());
-        assert_eq!(dsa.verify(pk.as_ref(), &message, b"", signature.as_ref()), Ok(()));
-        random(&mut counter, &mut seed);
+        assert_eq!(dsa.verify(pk.as_ref(), &message, context, signature.as_ref()), Ok(()));
+        let seed: [u8; 64] = random.draw();
         writeln!(text, "seed = {}", hex::encode_upper(seed)).unwrap();
 
         let mut a = vec![[0; N]; P::K * P::L];
@@ -145,4 +171,19 @@ fn dilithium3() {
 #[test]
 fn dilithium5() {
     check::<Dilithium5Params>("6c09be6018121da1fc8cb8077dcc2ff5a31b0cadc921629e253f87c7bede84cf");
+}
+
+#[test]
+fn ml_dsa_44() {
+    check::<MlDsa44Params>("5f0d135c0f7fd43f3fb9727265fcd6ec3651eb8c67c04ea5f3d8dfa1d99740d2");
+}
+
+#[test]
+fn ml_dsa_65() {
+    check::<MlDsa65Params>("14bf84918ee90e7afbd580191d3eb890d4557e0900b1145e39a8399ef7dd3fba");
+}
+
+#[test]
+fn ml_dsa_87() {
+    check::<MlDsa87Params>("759a3ba35210c7e27ff90a7ce5e399295533b82ef125e6ec98af158e00268e44");
 }

@@ -44,6 +44,12 @@ impl<P: Parameters> VerificationKey<P> {
         Ok(key)
     }
 
+    pub(super) fn of_public_key(ring: &RingContext<Cpu, MlDsa>, pk: &P::Pk) -> Self {
+        let mut key = Self { ring: ring.clone(), expanded: Box::new(Expanded::empty()) };
+        key.expanded.expand(ring.plan(), pk.as_ref());
+        key
+    }
+
     /// Verifies a signature of a message with a context; see [`Dsa::verify`](super::Dsa::verify).
     ///
     /// # Errors
@@ -94,6 +100,13 @@ impl<P: Parameters> Expanded<P> {
 
     pub(super) fn read(&mut self, plan: &Plan, pk: &[u8]) -> Result<()> {
         exactly("public key", pk, P::Pk::LEN)?;
+        self.expand(plan, pk);
+        Ok(())
+    }
+
+    /// # Bounds
+    /// `pk` has the length of a public key.
+    fn expand(&mut self, plan: &Plan, pk: &[u8]) {
         let wide = self.wide.as_mut();
         matrix::<P>(Lanes::of(plan.level()), &pk[..32], |row, column, values| {
             plan.import(values, &mut wide[row * (P::L + 1) + column])
@@ -104,7 +117,6 @@ impl<P: Parameters> Expanded<P> {
             plan.forward(&values, &mut wide[row * (P::L + 1) + P::L]);
         }
         hash::shake256(&[pk], &mut self.tr[..P::TR]);
-        Ok(())
     }
 
     fn mu(&self, input: Input) -> Result<[u8; 64]> {

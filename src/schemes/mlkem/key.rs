@@ -6,8 +6,8 @@ use core::fmt;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::noise::matrix_on;
-use super::pke::{decrypt, encrypt, halves, read_public, read_secret};
+use super::noise::{MAX_K, matrix_on};
+use super::pke::{decrypt, encrypt, halves, keygen, read_public, read_secret};
 use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, hash_of};
 use crate::RingContext;
 use crate::backend::Cpu;
@@ -43,30 +43,60 @@ impl<P: Parameters> EncapsulationKey<P> {
     pub fn encaps(&self, m: &[u8; 32]) -> Encapsulation<P> {
         self.public.encaps(self.ring.plan(), m)
     }
+
+    /// The encoded key that it was read from.
+    ///
+    /// ```
+    /// use karat::{Cpu, schemes::mlkem::MlKem512};
+    /// let kem = MlKem512::new(Cpu::new())?;
+    /// let (ek, _) = kem.keygen(&[1; 32], &[2; 32]);
+    /// assert_eq!(kem.encapsulation_key(&ek)?.to_bytes(), ek);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> P::Ek {
+        self.public.bytes.clone()
+    }
 }
+
+/// Equality of the encoded keys: they are public.
+impl<P: Parameters> PartialEq for EncapsulationKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.public.bytes.as_ref() == other.public.bytes.as_ref()
+    }
+}
+
+impl<P: Parameters> Eq for EncapsulationKey<P> {}
 
 /// The contents of an encapsulation key, with its matrix.
 #[derive(Clone)]
 pub(super) struct Public<P: Parameters> {
     /// The transposed matrix, then `t`.
     rows: P::Matrix,
+    bytes: P::Ek,
     hash: [u8; 32],
 }
 
 impl<P: Parameters> Public<P> {
     pub(super) fn empty() -> Self {
-        Self { rows: P::Matrix::filled([0; N / 4]), hash: [0; 32] }
+        Self { rows: P::Matrix::filled([0; N / 4]), bytes: P::Ek::filled(0), hash: [0; 32] }
     }
 
     pub(super) fn read(&mut self, plan: &Plan, ek: &[u8]) -> Result<()> {
         exactly("encapsulation key", ek, P::Ek::LEN)?;
+        self.bytes.as_mut().copy_from_slice(ek);
+        if self.expand(plan) { Ok(()) } else { Err(Error::KeyNotReduced) }
+    }
+
+    /// Fills in what follows from the encoded key; says whether its coefficients are reduced.
+    fn expand(&mut self, plan: &Plan) -> bool {
+        let ek = self.bytes.as_ref();
         let (matrix, t) = self.rows.as_mut().split_at_mut(P::K * P::K);
-        if !read_public::<P>(ek, |i, values| plan.import(values, &mut t[i])) {
-            return Err(Error::KeyNotReduced);
+        let reduced = read_public::<P>(ek, |i, values| plan.import(values, &mut t[i]));
+        if reduced {
+            matrix_on::<P>(plan, &ek[384 * P::K..], true, matrix);
+            self.hash = hash_of(ek);
         }
-        matrix_on::<P>(plan, &ek[384 * P::K..], true, matrix);
-        self.hash = hash_of(ek);
-        Ok(())
+        reduced
     }
 
     pub(super) fn encaps(&self, plan: &Plan, m: &[u8; 32]) -> Encapsulation<P> {
@@ -123,21 +153,34 @@ pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext
 /// ```
 #[derive(Clone)]
 pub struct DecapsulationKey<P: Parameters> {
-    ring: RingContext<Cpu, MlKem>,
+    public: EncapsulationKey<P>,
     /// On the heap: moves would leave copies of the secrets behind.
     private: Box<Private<P>>,
 }
 
 impl<P: Parameters> DecapsulationKey<P> {
     pub(super) fn new(ring: &RingContext<Cpu, MlKem>, dk: &[u8]) -> Result<Self> {
-        let mut key = Self { ring: ring.clone(), private: Box::new(Private::empty()) };
-        key.private.read(ring.plan(), dk)?;
+        let public = EncapsulationKey { ring: ring.clone(), public: Box::new(Public::empty()) };
+        let mut key = Self { public, private: Box::new(Private::empty()) };
+        key.private.read(ring.plan(), dk, &mut key.public.public)?;
         Ok(key)
     }
 
-    /// A copy of the encapsulation key inside.
-    pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
-        EncapsulationKey { ring: self.ring.clone(), public: Box::new(self.private.public.clone()) }
+    pub(super) fn from_seed(ring: &RingContext<Cpu, MlKem>, d: &[u8; 32], z: &[u8; 32]) -> Self {
+        let public = EncapsulationKey { ring: ring.clone(), public: Box::new(Public::empty()) };
+        let mut key = Self { public, private: Box::new(Private::empty()) };
+        let mut secret = Zeroizing::new([0; 384 * MAX_K]);
+        let secret = &mut secret[..384 * P::K];
+        keygen::<P>(ring.plan(), d, key.public.public.bytes.as_mut(), secret);
+        // Coefficients that key generation makes are reduced.
+        let _ = key.public.public.expand(ring.plan());
+        key.private.fill(ring.plan(), secret, z);
+        key
+    }
+
+    /// The encapsulation key inside.
+    pub fn encapsulation_key(&self) -> &EncapsulationKey<P> {
+        &self.public
     }
 
     /// Recovers the shared secret; see [`Kem::decaps`](super::Kem::decaps).
@@ -145,46 +188,50 @@ impl<P: Parameters> DecapsulationKey<P> {
     /// # Errors
     /// `WrongLength`, and nothing else.
     pub fn decaps(&self, ciphertext: &[u8]) -> Result<SharedSecret> {
-        self.private.decaps(self.ring.plan(), ciphertext)
+        self.private.decaps(self.public.ring.plan(), &self.public.public, ciphertext)
     }
 }
 
-/// The contents of a decapsulation key, with its matrix.
+/// The secrets of a decapsulation key.
 #[derive(Clone)]
 pub(super) struct Private<P: Parameters> {
-    public: Public<P>,
     s: P::Vector,
     z: [u8; 32],
 }
 
 impl<P: Parameters> Private<P> {
     pub(super) fn empty() -> Self {
-        Self { public: Public::empty(), s: P::Vector::filled([0; N / 4]), z: [0; 32] }
+        Self { s: P::Vector::filled([0; N / 4]), z: [0; 32] }
     }
 
-    pub(super) fn read(&mut self, plan: &Plan, dk: &[u8]) -> Result<()> {
+    /// Reads a decapsulation key, and the encapsulation key inside it.
+    pub(super) fn read(&mut self, plan: &Plan, dk: &[u8], inside: &mut Public<P>) -> Result<()> {
         exactly("decapsulation key", dk, P::Dk::LEN)?;
         let (secret, rest) = dk.split_at(384 * P::K);
         let (public, rest) = rest.split_at(P::Ek::LEN);
         let (hash, z) = rest.split_at(32);
-        self.public.read(plan, public)?;
-        if self.public.hash[..] != *hash {
+        inside.read(plan, public)?;
+        if inside.hash[..] != *hash {
             return Err(Error::KeyHashMismatch);
         }
-        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
-        self.z.copy_from_slice(z);
+        self.fill(plan, secret, z);
         Ok(())
     }
 
-    pub(super) fn decaps(&self, plan: &Plan, ciphertext: &[u8]) -> Result<SharedSecret> {
+    fn fill(&mut self, plan: &Plan, secret: &[u8], z: &[u8]) {
+        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
+        self.z.copy_from_slice(z);
+    }
+
+    pub(super) fn decaps(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8]) -> Result<SharedSecret> {
         exactly("ciphertext", ciphertext, P::Ct::LEN)?;
         let mut message = Zeroizing::new([0; 32]);
         decrypt::<P>(plan, &self.s, ciphertext, &mut message);
         let mut derived = Zeroizing::new([0; 64]);
-        hash::sha3_512(&[&message[..], &self.public.hash], &mut derived);
+        hash::sha3_512(&[&message[..], &public.hash], &mut derived);
         let (_, r) = halves(&derived);
         let mut again = Erased::<P::Ct, _>::filled(0);
-        encrypt::<P>(plan, &self.public.rows, &message, r, again.as_mut());
+        encrypt::<P>(plan, &public.rows, &message, r, again.as_mut());
         Ok(finish::<P>(&derived, &self.z, ciphertext, again.as_ref()))
     }
 }

@@ -10,7 +10,7 @@ use crate::backend::cpu::Plan;
 use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE128, RATE256, each_block};
 
 /// Largest rank.
-const MAX_K: usize = 4;
+pub(super) const MAX_K: usize = 4;
 
 /// A polynomial that is being sampled by rejection: a block may overfill it.
 struct Rejection {

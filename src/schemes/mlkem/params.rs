@@ -11,7 +11,7 @@ use crate::schemes::Array;
 /// use karat::schemes::mlkem::{MlKem768Params, Parameters};
 /// assert_eq!((MlKem768Params::K, MlKem768Params::DU, MlKem768Params::DV), (3, 10, 4));
 /// ```
-pub trait Parameters: sealed::Sealed + Copy + Debug + Default + Send + Sync + 'static {
+pub trait Parameters: sealed::Sealed + Copy + Debug + Default + Ord + Send + Sync + 'static {
     /// The name.
     const NAME: &'static str;
     /// Rank: polynomials in a vector.
@@ -42,7 +42,7 @@ pub trait Parameters: sealed::Sealed + Copy + Debug + Default + Send + Sync + 's
 macro_rules! parameters {
     ($($Type:ident, $name:literal, k = $k:literal, eta1 = $eta1:literal, du = $du:literal, dv = $dv:literal, $round3:literal;)*) => {$(
         #[doc = concat!("The parameters of ", $name, ".")]
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
         pub struct $Type;
 
         impl sealed::Sealed for $Type {}
