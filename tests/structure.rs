@@ -29,13 +29,16 @@ const EXPORTS: [(&str, &[&str]); 3] = [
 const COMMON: [&str; 6] = ["Error", "Result", "SecretVec", "error", "secret", "bounds"];
 
 /// The only files, or folders, that may hold `unsafe`.
-const UNSAFE: [&str; 11] = [
+const UNSAFE: [&str; 14] = [
     "src/backend/cpu/avx2.rs",
     "src/backend/cpu/avx512.rs",
     "src/backend/cpu/lanes.rs",
     "src/backend/cpu/vector.rs",
     "src/backend/cpu/vector/",
     "src/backend/cuda/",
+    "src/rns/cpu/avx2.rs",
+    "src/rns/cpu/avx512.rs",
+    "src/rns/cpu/entry.rs",
     "src/schemes/hash/keccak.rs",
     "benches/cpu_vectors/",
     "fuzz/constant-time/src/valgrind.rs",

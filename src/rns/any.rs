@@ -249,7 +249,7 @@ impl<W: Word> RnsMul<W> for AnyBackend {
 
     fn rns_digits(&self, key_switch: &AnyKeySwitch<W>) -> usize {
         match key_switch {
-            AnyKeySwitch::Cpu(key_switch) => RnsMul::<W>::rns_digits(&Cpu::scalar(), key_switch),
+            AnyKeySwitch::Cpu(key_switch) => Cpu::scalar().rns_digits(key_switch),
         }
     }
 

@@ -1,8 +1,14 @@
 //! RNS rings on the CPU.
 
 mod arith;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx512;
 mod convert;
+mod entry;
 mod kernels;
+mod ops;
 mod plan;
 mod rows;
 mod switch;
@@ -63,9 +69,9 @@ impl Cpu {
 
 impl<W: Word> RnsMul<W> for Cpu {
     type RnsPlan = RnsPlan<W>;
-    type Conversion = Conversion;
-    type KeySwitch = KeySwitch;
-    type ModDown = ModDown;
+    type Conversion = Conversion<W>;
+    type KeySwitch = KeySwitch<W>;
+    type ModDown = ModDown<W>;
 
     fn rns_plan(&self, ring: &RnsRing<W>) -> Result<RnsPlan<W>> {
         RnsPlan::new(self.level(), ring)
@@ -258,14 +264,14 @@ impl<W: Word> RnsMul<W> for Cpu {
         from: &[usize],
         to: &[usize],
         rounding: Rounding,
-    ) -> Result<Conversion> {
-        Ok(Conversion::new(&plan.ring, ConversionTables::new(&plan.ring, from, to, rounding)?))
+    ) -> Result<Conversion<W>> {
+        Ok(Conversion::new(plan, ConversionTables::new(&plan.ring, from, to, rounding)?))
     }
 
     fn rns_convert(
         &self,
         plan: &RnsPlan<W>,
-        conversion: &Conversion,
+        conversion: &Conversion<W>,
         polys: usize,
         a: In<'_, W>,
         out: Out<'_, W>,
@@ -279,15 +285,21 @@ impl<W: Word> RnsMul<W> for Cpu {
         Ok(())
     }
 
-    fn rns_key_switch(&self, plan: &RnsPlan<W>, level: usize, alpha: usize, rounding: Rounding) -> Result<KeySwitch> {
-        Ok(KeySwitch::new(&plan.ring, KeySwitchTables::new(&plan.ring, level, alpha, rounding)?))
+    fn rns_key_switch(
+        &self,
+        plan: &RnsPlan<W>,
+        level: usize,
+        alpha: usize,
+        rounding: Rounding,
+    ) -> Result<KeySwitch<W>> {
+        Ok(KeySwitch::new(plan, KeySwitchTables::new(&plan.ring, level, alpha, rounding)?))
     }
 
-    fn rns_digits(&self, key_switch: &KeySwitch) -> usize {
+    fn rns_digits(&self, key_switch: &KeySwitch<W>) -> usize {
         key_switch.digits.len()
     }
 
-    fn rns_mod_up(&self, plan: &RnsPlan<W>, ks: &KeySwitch, a: In<'_, W>, out: Out<'_, W>) -> Result<()> {
+    fn rns_mod_up(&self, plan: &RnsPlan<W>, ks: &KeySwitch<W>, a: In<'_, W>, out: Out<'_, W>) -> Result<()> {
         ks.ring.check(&plan.ring)?;
         let own = Limbs { q: ks.limbs.q, p: 0 };
         let a = self.rows(plan, "the operand", own, 1, a)?;
@@ -298,7 +310,7 @@ impl<W: Word> RnsMul<W> for Cpu {
     fn rns_key_product(
         &self,
         plan: &RnsPlan<W>,
-        ks: &KeySwitch,
+        ks: &KeySwitch<W>,
         g: Option<u32>,
         digits: In<'_, W>,
         key: In<'_, W>,
@@ -314,11 +326,18 @@ impl<W: Word> RnsMul<W> for Cpu {
         Ok(())
     }
 
-    fn rns_mod_down_tables(&self, plan: &RnsPlan<W>, level: usize, drop: Drop) -> Result<ModDown> {
-        Ok(ModDown::new(&plan.ring, ModDownTables::new(&plan.ring, level, drop)?))
+    fn rns_mod_down_tables(&self, plan: &RnsPlan<W>, level: usize, drop: Drop) -> Result<ModDown<W>> {
+        Ok(ModDown::new(plan, ModDownTables::new(&plan.ring, level, drop)?))
     }
 
-    fn rns_mod_down(&self, plan: &RnsPlan<W>, md: &ModDown, polys: usize, a: In<'_, W>, out: Out<'_, W>) -> Result<()> {
+    fn rns_mod_down(
+        &self,
+        plan: &RnsPlan<W>,
+        md: &ModDown<W>,
+        polys: usize,
+        a: In<'_, W>,
+        out: Out<'_, W>,
+    ) -> Result<()> {
         md.ring.check(&plan.ring)?;
         let a = self.rows(plan, "the operand", md.limbs, polys, a)?;
         let out = self.rows_mut(plan, md.kept, polys, out)?;

@@ -1,9 +1,13 @@
-//! Operations on one limb, or a part of one, modulo its prime.
+//! Operations on one limb, or a part of one, modulo its prime; and which arithmetic serves a prime at a level.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-use super::arith::{Arith, Portable};
+use super::arith::Arith;
+use super::entry::boxed;
+use super::ops::Digits;
 use crate::arith::{Modulus, Word};
+use crate::backend::cpu::Level;
 use crate::rns::{Assign, Combine, Scalar};
 
 /// Two factors of a product.
@@ -27,156 +31,117 @@ pub(super) trait Kernels<W>: Send + Sync {
 
     /// `out = sum of a_i · b_i`.
     fn dot(&self, pairs: &[Pair<'_, W>], out: &mut [W]);
+}
 
-    /// Whether [`Kernels::weigh`] takes words below `bound`.
-    fn weighs(&self, bound: u64) -> bool;
-
-    /// `out[x] = sum over i of rows[i][x] · factors[i]`, the rows one behind the other, each of `out`'s length.
+/// Sums of digits times factors, modulo several primes of one kind.
+pub(super) trait Weigh<W>: Send + Sync {
+    /// `out[place][offset + x] = sum over i of digits[i][x] · factor` for each target, `x` below `len`, the length of
+    /// a row of `digits`.
     ///
     /// # Bounds
-    /// Rows are below `bound`, which need not be this prime; factors are canonical.
-    fn weigh(&self, bound: u64, rows: &[W], factors: &[u64], out: &mut [W]);
+    /// Digits are below the bound that the targets were made for.
+    fn weigh(&self, digits: &[W], len: usize, out: &mut [&mut [W]], offset: usize);
+
+    /// The sums of `digits[i][x] · reciprocals[i]`, rounded to the nearest integer.
+    fn quotients(&self, digits: &[W], reciprocals: &[f64], out: &mut [W]);
 }
+
+/// One target of a conversion: its prime, its place among the results, its factors.
+pub(super) struct Target {
+    pub(super) m: Modulus<u64>,
+    pub(super) place: usize,
+    pub(super) factors: Vec<u64>,
+}
+
+/// [`Weigh`] in one kind of arithmetic.
+pub(super) struct Targets<A: Arith> {
+    pub(super) arith: Vec<A>,
+    places: Vec<usize>,
+    /// `[target][count]`.
+    factors: Vec<A::Factor>,
+    count: usize,
+    terms: usize,
+}
+
+impl<A: Arith> Targets<A> {
+    pub(super) fn new(bound: u64, targets: &[Target], arith: impl Fn(Modulus<u64>) -> A) -> Self {
+        let arith: Vec<A> = targets.iter().map(|target| arith(target.m)).collect();
+        Self {
+            terms: arith.iter().map(|t| t.terms(bound)).min().unwrap_or(1),
+            places: targets.iter().map(|target| target.place).collect(),
+            factors: targets.iter().flat_map(|target| &target.factors).map(|factor| A::factor(*factor)).collect(),
+            count: targets.first().map_or(0, |target| target.factors.len()),
+            arith,
+        }
+    }
+
+    /// Calls `work` with `T` targets from `first` on.
+    #[inline(always)]
+    pub(super) fn some<const T: usize>(
+        &self,
+        first: usize,
+        (digits, len): (&[A::W], usize),
+        (out, offset): (&mut [&mut [A::W]], usize),
+        work: impl Fn([&A; T], Digits<'_, A::W>, [&[A::Factor]; T], [&mut [A::W]; T]),
+    ) {
+        let each = core::array::from_fn(|t| first + t);
+        // Places are distinct and each is one of a result.
+        let Ok(rows) = out.get_disjoint_mut(each.map(|t| self.places[t])) else { return };
+        work(
+            each.map(|t| &self.arith[t]),
+            Digits { words: digits, len, terms: self.terms },
+            each.map(|t| &self.factors[t * self.count..][..self.count]),
+            rows.map(|row| &mut row[offset..][..len]),
+        );
+    }
+}
+
+/// Kinds of arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Any prime.
+    Portable,
+    /// Words of 64 bits, primes and digits below `2^50`, AVX2.
+    Wide4,
+    /// The same, AVX-512.
+    Wide8,
+    /// Words of 32 bits, AVX2.
+    Narrow4,
+    /// Words of 32 bits, AVX-512.
+    Narrow8,
+}
+
+impl Kind {
+    /// The best kind of a level for a prime where first factors of products are below `bound`.
+    pub(super) fn of<W: Word>(level: Level, q: u64, bound: u64) -> Self {
+        let wide = W::WIDTH == 64 && q < WIDE && bound <= WIDE;
+        match level {
+            Level::Avx512 if W::WIDTH == 32 => Self::Narrow8,
+            Level::Avx512 if wide => Self::Wide8,
+            Level::Avx2 if W::WIDTH == 32 => Self::Narrow4,
+            Level::Avx2 if wide => Self::Wide4,
+            _ => Self::Portable,
+        }
+    }
+}
+
+/// Primes of the wide kinds lie below this.
+const WIDE: u64 = 1 << 50;
 
 /// The best kernels of a level for a prime.
-pub(super) fn choose<W: Word>(m: Modulus<u64>) -> Box<dyn Kernels<W>> {
-    Box::new(Portable::new(m))
+pub(super) fn choose<W: Word>(level: Level, m: Modulus<u64>) -> Box<dyn Kernels<W>> {
+    boxed::kernels(Kind::of::<W>(level, m.value(), m.value()), m)
 }
 
-/// Kernels for any prime and word.
-pub(super) fn portable<W: Word>(m: Modulus<u64>) -> Box<dyn Kernels<W>> {
-    Box::new(Portable::new(m))
-}
-
-impl<W: Word> Kernels<W> for Portable<W> {
-    fn combine(&self, op: Combine, a: &[W], b: &[W], out: &mut [W]) {
-        combine(self, op, a, b, out);
-    }
-
-    fn assign(&self, op: Assign, a: &[W], out: &mut [W]) {
-        assign(self, op, a, out);
-    }
-
-    fn neg(&self, a: &[W], out: &mut [W]) {
-        neg(self, a, out);
-    }
-
-    fn scalar(&self, op: Scalar, s: u64, a: &[W], out: &mut [W]) {
-        scalar(self, op, s, a, out);
-    }
-
-    fn sub_scale(&self, factor: u64, a: &[W], out: &mut [W]) {
-        sub_scale(self, factor, a, out);
-    }
-
-    fn dot(&self, pairs: &[Pair<'_, W>], out: &mut [W]) {
-        dot(self, pairs, out);
-    }
-
-    fn weighs(&self, bound: u64) -> bool {
-        self.terms(bound) > 0
-    }
-
-    fn weigh(&self, bound: u64, rows: &[W], factors: &[u64], out: &mut [W]) {
-        weigh(self, bound, rows, factors, out);
-    }
-}
-
-/// `out = f(a)` vector by vector.
-#[inline(always)]
-fn map<A: Arith>(t: &A, a: &[A::W], out: &mut [A::W], f: impl Fn(A::V) -> A::V) {
-    for (a, out) in a.chunks_exact(A::LANES).zip(out.chunks_exact_mut(A::LANES)) {
-        t.store(f(t.load(a)), out);
-    }
-}
-
-/// `out = f(a, out)` vector by vector.
-#[inline(always)]
-fn update<A: Arith>(t: &A, a: &[A::W], out: &mut [A::W], f: impl Fn(A::V, A::V) -> A::V) {
-    for (a, out) in a.chunks_exact(A::LANES).zip(out.chunks_exact_mut(A::LANES)) {
-        t.store(f(t.load(a), t.load(out)), out);
-    }
-}
-
-/// `out = f(a, b, out)` vector by vector.
-#[inline(always)]
-fn join<A: Arith>(t: &A, a: &[A::W], b: &[A::W], out: &mut [A::W], f: impl Fn(A::V, A::V, A::V) -> A::V) {
-    let operands = a.chunks_exact(A::LANES).zip(b.chunks_exact(A::LANES));
-    for ((a, b), out) in operands.zip(out.chunks_exact_mut(A::LANES)) {
-        t.store(f(t.load(a), t.load(b), t.load(out)), out);
-    }
-}
-
-#[inline(always)]
-fn combine<A: Arith>(t: &A, op: Combine, a: &[A::W], b: &[A::W], out: &mut [A::W]) {
-    match op {
-        Combine::Add => join(t, a, b, out, |a, b, _| t.add(a, b)),
-        Combine::Sub => join(t, a, b, out, |a, b, _| t.sub(a, b)),
-        Combine::Mul => join(t, a, b, out, |a, b, _| t.mul(a, b)),
-        Combine::MulAdd => join(t, a, b, out, |a, b, out| t.add(out, t.mul(a, b))),
-    }
-}
-
-#[inline(always)]
-fn assign<A: Arith>(t: &A, op: Assign, a: &[A::W], out: &mut [A::W]) {
-    match op {
-        Assign::Add => update(t, a, out, |a, out| t.add(out, a)),
-        Assign::Sub => update(t, a, out, |a, out| t.sub(out, a)),
-        Assign::SubFrom => update(t, a, out, |a, out| t.sub(a, out)),
-    }
-}
-
-#[inline(always)]
-fn neg<A: Arith>(t: &A, a: &[A::W], out: &mut [A::W]) {
-    map(t, a, out, |a| t.sub(t.splat(0), a));
-}
-
-#[inline(always)]
-fn scalar<A: Arith>(t: &A, op: Scalar, scalar: u64, a: &[A::W], out: &mut [A::W]) {
-    let (term, factor) = (t.splat(scalar), t.constant(scalar));
-    match op {
-        Scalar::Add => map(t, a, out, |a| t.add(a, term)),
-        Scalar::Mul => map(t, a, out, |a| t.mul_by(a, factor)),
-        Scalar::MulAdd => update(t, a, out, |a, out| t.add(out, t.mul_by(a, factor))),
-    }
-}
-
-#[inline(always)]
-fn sub_scale<A: Arith>(t: &A, factor: u64, a: &[A::W], out: &mut [A::W]) {
-    let factor = t.constant(factor);
-    update(t, a, out, |a, out| t.mul_by(t.sub(a, out), factor));
-}
-
-#[inline(always)]
-fn dot<A: Arith>(t: &A, pairs: &[Pair<'_, A::W>], out: &mut [A::W]) {
-    let terms = t.terms(t.modulus());
-    for (x, out) in out.chunks_exact_mut(A::LANES).enumerate() {
-        let range = x * A::LANES..(x + 1) * A::LANES;
-        let mut total = t.splat(0);
-        for pairs in pairs.chunks(terms) {
-            let mut acc = t.zero();
-            for (a, b) in pairs {
-                acc = t.mac(acc, t.load(&a[range.clone()]), t.load(&b[range.clone()]));
-            }
-            total = t.add(total, t.reduce(acc));
+/// Targets of a conversion by kind; digits are below `bound`.
+pub(super) fn weighing<W: Word>(level: Level, bound: u64, targets: Vec<Target>) -> Vec<Box<dyn Weigh<W>>> {
+    let mut kinds: Vec<(Kind, Vec<Target>)> = Vec::new();
+    for target in targets {
+        let kind = Kind::of::<W>(level, target.m.value(), bound);
+        match kinds.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, targets)) => targets.push(target),
+            None => kinds.push((kind, alloc::vec![target])),
         }
-        t.store(total, out);
     }
-}
-
-#[inline(always)]
-fn weigh<A: Arith>(t: &A, bound: u64, rows: &[A::W], factors: &[u64], out: &mut [A::W]) {
-    let (terms, len) = (t.terms(bound), out.len());
-    for (x, out) in out.chunks_exact_mut(A::LANES).enumerate() {
-        let mut total = t.splat(0);
-        let mut rows = rows.chunks_exact(len);
-        for factors in factors.chunks(terms) {
-            let mut acc = t.zero();
-            for (factor, row) in factors.iter().zip(&mut rows) {
-                acc = t.mac(acc, t.load(&row[x * A::LANES..]), t.splat(*factor));
-            }
-            total = t.add(total, t.reduce(acc));
-        }
-        t.store(total, out);
-    }
+    kinds.into_iter().map(|(kind, targets)| boxed::targets(kind, bound, &targets)).collect()
 }

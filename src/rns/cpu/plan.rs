@@ -14,6 +14,7 @@ use crate::rns::{RnsRing, galois};
 
 /// Transforms and kernels for each prime of a ring.
 pub struct RnsPlan<W> {
+    pub(super) level: Level,
     pub(super) ring: RnsRing<W>,
     pub(super) primes: Vec<Prime<W>>,
     workspace: Workspace<W>,
@@ -22,9 +23,8 @@ pub struct RnsPlan<W> {
 /// One prime.
 pub(super) struct Prime<W> {
     pub(super) ntt: Plan,
+    pub(super) modulus: Modulus<u64>,
     pub(super) kernels: Box<dyn Kernels<W>>,
-    /// For any operand that the kernels do not take.
-    pub(super) portable: Box<dyn Kernels<W>>,
 }
 
 impl<W: Word> RnsPlan<W> {
@@ -33,12 +33,12 @@ impl<W: Word> RnsPlan<W> {
             let m = Modulus::<u64>::new(*q)?;
             Ok(Prime {
                 ntt: Plan::new(level, &RingSpec::negacyclic(ring.n(), *q)?)?,
-                kernels: kernels::choose(m),
-                portable: kernels::portable(m),
+                modulus: m,
+                kernels: kernels::choose(level, m),
             })
         };
         let primes = ring.primes().iter().map(prime).collect::<Result<_>>()?;
-        Ok(Self { ring: ring.clone(), primes, workspace: Workspace::default() })
+        Ok(Self { level, ring: ring.clone(), primes, workspace: Workspace::default() })
     }
 
     /// The place of each canonical slot.

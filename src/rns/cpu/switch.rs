@@ -11,51 +11,51 @@ use crate::Result;
 use crate::arith::Word;
 use crate::backend::Cpu;
 use crate::backend::cpu::scratch::with_scratch;
+use crate::rns::Limbs;
 use crate::rns::convert::{KeySwitchTables, ModDownTables, Owner};
-use crate::rns::{Limbs, RnsRing};
 
 /// A key switch at one level, bound to the CPU.
-#[derive(Debug, Clone)]
-pub struct KeySwitch {
+#[derive(Debug)]
+pub struct KeySwitch<W> {
     pub(super) ring: Owner,
     pub(super) limbs: Limbs,
-    pub(super) digits: Vec<Digit>,
+    pub(super) digits: Vec<Digit<W>>,
 }
 
 /// A digit: its own limbs, and the conversion to all others.
-#[derive(Debug, Clone)]
-pub(super) struct Digit {
+#[derive(Debug)]
+pub(super) struct Digit<W> {
     own: Range<usize>,
-    conversion: Option<Conversion>,
+    conversion: Option<Conversion<W>>,
 }
 
-impl KeySwitch {
-    pub(super) fn new<W: Word>(ring: &RnsRing<W>, tables: KeySwitchTables) -> Self {
+impl<W: Word> KeySwitch<W> {
+    pub(super) fn new(plan: &RnsPlan<W>, tables: KeySwitchTables) -> Self {
         let digits = tables.digits.into_iter().map(|digit| Digit {
             own: digit.own,
-            conversion: digit.conversion.map(|tables| Conversion::new(ring, tables)),
+            conversion: digit.conversion.map(|tables| Conversion::new(plan, tables)),
         });
         Self { ring: tables.ring, limbs: tables.limbs, digits: digits.collect() }
     }
 }
 
 /// A division by dropped primes, bound to the CPU.
-#[derive(Debug, Clone)]
-pub struct ModDown {
+#[derive(Debug)]
+pub struct ModDown<W> {
     pub(super) ring: Owner,
     pub(super) limbs: Limbs,
     pub(super) kept: Limbs,
-    conversion: Conversion,
+    conversion: Conversion<W>,
     inverses: Vec<u64>,
 }
 
-impl ModDown {
-    pub(super) fn new<W: Word>(ring: &RnsRing<W>, tables: ModDownTables) -> Self {
+impl<W: Word> ModDown<W> {
+    pub(super) fn new(plan: &RnsPlan<W>, tables: ModDownTables) -> Self {
         Self {
             ring: tables.ring,
             limbs: tables.limbs,
             kept: tables.kept,
-            conversion: Conversion::new(ring, tables.conversion),
+            conversion: Conversion::new(plan, tables.conversion),
             inverses: tables.inverses,
         }
     }
@@ -68,7 +68,7 @@ impl Cpu {
     pub(super) fn mod_up<W: Word>(
         &self,
         plan: &RnsPlan<W>,
-        ks: &KeySwitch,
+        ks: &KeySwitch<W>,
         a: Rows<'_, W>,
         mut out: RowsMut<'_, W>,
     ) -> Result<()> {
@@ -98,7 +98,7 @@ impl Cpu {
     pub(super) fn key_product<W: Word>(
         &self,
         plan: &RnsPlan<W>,
-        ks: &KeySwitch,
+        ks: &KeySwitch<W>,
         g: Option<u32>,
         digits: Rows<'_, W>,
         key: Rows<'_, W>,
@@ -139,7 +139,7 @@ impl Cpu {
     pub(super) fn mod_down<W: Word>(
         &self,
         plan: &RnsPlan<W>,
-        md: &ModDown,
+        md: &ModDown<W>,
         polys: usize,
         a: Rows<'_, W>,
         mut out: RowsMut<'_, W>,
