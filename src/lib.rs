@@ -8,6 +8,8 @@ extern crate alloc;
 mod bounds;
 pub mod arith;
 pub mod backend;
+#[cfg(feature = "ckks")]
+pub mod ckks;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod context;
