@@ -1,18 +1,24 @@
 //! The levels of the CPU backend beside other implementations, on one thread.
 //!
 //! Each row checks both results first, then times the level and the peer in turn, many short rounds each, and prints
-//! both medians and their ratio (above 1: karat is faster). `--json FILE` writes the same rows; any other argument
+//! both medians, their ratio (above 1: karat is faster), and how many times the floor its time is: that of its
+//! butterflies alone with everything in registers, measured in the same run. `--json FILE` writes the same rows; any other argument
 //! is a filter on the names.
 //!
 //! ```text
 //! cargo bench --features bench-peers --bench cpu_vectors -- [--json FILE] [FILTER]
 //! ```
 
+mod floor;
 mod peers;
 mod rows;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+
+use floor::Class;
+use karat::Cpu;
+use karat::backend::cpu::Level;
 
 /// One comparison.
 struct Row {
@@ -21,12 +27,16 @@ struct Row {
     peer: &'static str,
     own_ns: f64,
     peer_ns: f64,
+    /// Nanoseconds of the butterflies alone.
+    floor_ns: Option<f64>,
 }
 
 /// Times two pieces of work in turn and keeps the row.
 pub struct Bench {
     filter: Option<String>,
     rows: Vec<Row>,
+    /// What a butterfly of each class costs at each level.
+    floors: Vec<(Level, Class, Option<f64>)>,
 }
 
 impl Bench {
@@ -39,14 +49,32 @@ impl Bench {
     pub fn row(
         &mut self,
         name: &str,
-        level: &'static str,
+        cpu: Cpu,
+        butterflies: Option<(usize, Class)>,
         peer: &'static str,
         mut own: impl FnMut(),
         mut other: impl FnMut(),
     ) {
         let (own_ns, peer_ns) = in_turn(&mut own, &mut other);
-        println!("{name:32} {level:7} {own_ns:11.1} ns   {peer:12} {peer_ns:11.1} ns   {:5.2}x", peer_ns / own_ns);
-        self.rows.push(Row { name: name.into(), level, peer, own_ns, peer_ns });
+        let level = cpu.level().name();
+        let floor_ns = butterflies.and_then(|(count, class)| Some(count as f64 * self.floor(cpu, class)?));
+        let floor = floor_ns.map_or(String::new(), |floor| format!("{:5.2} x floor", own_ns / floor));
+        println!(
+            "{name:24} {level:7} {own_ns:10.1} ns  {peer:12} {peer_ns:10.1} ns  {:5.2}x  {floor}",
+            peer_ns / own_ns
+        );
+        self.rows.push(Row { name: name.into(), level, peer, own_ns, peer_ns, floor_ns });
+    }
+
+    /// The cost of a butterfly, measured once a run.
+    fn floor(&mut self, cpu: Cpu, class: Class) -> Option<f64> {
+        let key = |entry: &&(Level, Class, Option<f64>)| (entry.0, entry.1) == (cpu.level(), class);
+        if let Some((_, _, floor)) = self.floors.iter().find(key) {
+            return *floor;
+        }
+        let floor = floor::butterfly(cpu, class);
+        self.floors.push((cpu.level(), class, floor));
+        floor
     }
 }
 
@@ -95,7 +123,7 @@ fn main() {
             _ => filter = Some(argument),
         }
     }
-    let mut bench = Bench { filter, rows: Vec::new() };
+    let mut bench = Bench { filter, rows: Vec::new(), floors: Vec::new() };
     rows::all(&mut bench);
     if let Some(path) = json {
         let rows: Vec<String> = bench.rows.iter().map(line).collect();
@@ -107,12 +135,13 @@ fn main() {
 
 fn line(row: &Row) -> String {
     format!(
-        "{{\"suite\":\"cpu\",\"op\":\"{}\",\"backend\":\"{}\",\"batch\":1,\"median_ns\":{:.1},\"peer\":\"{}\",\"peer_median_ns\":{:.1},\"ratio\":{:.3}}}",
+        "{{\"suite\":\"cpu\",\"op\":\"{}\",\"backend\":\"{}\",\"batch\":1,\"median_ns\":{:.1},\"peer\":\"{}\",\"peer_median_ns\":{:.1},\"ratio\":{:.3},\"floor_ns\":{}}}",
         row.name,
         row.level,
         row.own_ns,
         row.peer,
         row.peer_ns,
-        row.peer_ns / row.own_ns
+        row.peer_ns / row.own_ns,
+        row.floor_ns.map_or("null".into(), |floor| format!("{floor:.1}"))
     )
 }

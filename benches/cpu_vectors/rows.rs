@@ -8,6 +8,7 @@ use karat::ring::presets::{MlDsa, MlKem};
 use karat::{Cpu, RingMul, RingSpec, UserRing};
 
 use crate::Bench;
+use crate::floor::Class;
 use crate::peers::{self, Dsa, Kem, Poly};
 
 /// A stream of residues that is the same in every run.
@@ -21,8 +22,12 @@ fn residues(len: usize, q: u64, seed: u64) -> Vec<u64> {
         .collect()
 }
 
+/// All levels that this CPU has, or the one that `KARAT_BACKEND` names.
 fn levels() -> Vec<Cpu> {
-    Level::ALL.into_iter().filter_map(|level| Cpu::with_level(level).ok()).map(Cpu::single_threaded).collect()
+    let forced = std::env::var("KARAT_BACKEND").ok();
+    let wanted = |level: &Level| forced.as_ref().is_none_or(|name| name == level.name());
+    let levels = Level::ALL.into_iter().filter(wanted);
+    levels.filter_map(|level| Cpu::with_level(level).ok()).map(Cpu::single_threaded).collect()
 }
 
 pub fn all(bench: &mut Bench) {
@@ -41,23 +46,23 @@ pub fn all(bench: &mut Bench) {
 }
 
 fn ml_kem(bench: &mut Bench, cpu: Cpu) {
-    let level = cpu.level().name();
     let plan = cpu.plan(&MlKem).unwrap();
     let (a, b) = (residues(256, 3329, 1), residues(256, 3329, 2));
-    let words = |x: &[u64]| x.iter().map(|x| *x as u16).collect::<Vec<_>>();
+    let words = |x: &[u64]| Poly::<u16, 256>(core::array::from_fn(|i| x[i] as u16));
     let kem = |x: &[u64]| -> Kem { Poly(core::array::from_fn(|i| x[i] as i16)) };
-    let (aw, bw, mut c) = (words(&a), words(&b), vec![0u16; 256]);
+    let (aw, bw, mut c) = (words(&a), words(&b), words(&a));
     if bench.wants("ml-kem product") {
         let (mut ka, mut kb, mut kc) = (kem(&a), kem(&b), kem(&a));
         peers::kem_product(&mut ka, &mut kb, &mut kc);
-        plan.multiply(&aw, &bw, &mut c);
+        plan.multiply(&aw.0, &bw.0, &mut c.0);
         // The C code leaves the factor 2^-16 of base multiplication and 2^16 of the inverse: none.
-        assert!(kc.0.iter().zip(&c).all(|(x, y)| (*x as i64).rem_euclid(3329) == *y as i64));
+        assert!(kc.0.iter().zip(&c.0).all(|(x, y)| (*x as i64).rem_euclid(3329) == *y as i64));
         bench.row(
             "ml-kem product",
-            level,
+            cpu,
+            Some((3 * 7 * 128, Class::Word16)),
             "pqcrypto C",
-            || plan.multiply(black_box(&aw), black_box(&bw), black_box(&mut c)),
+            || plan.multiply(black_box(&aw.0), black_box(&bw.0), black_box(&mut c.0)),
             || peers::kem_product(black_box(&mut ka), black_box(&mut kb), black_box(&mut kc)),
         );
     }
@@ -66,20 +71,22 @@ fn ml_kem(bench: &mut Bench, cpu: Cpu) {
         let mut ka = kem(&a);
         bench.row(
             "ml-kem forward",
-            level,
+            cpu,
+            Some((7 * 128, Class::Word16)),
             "pqcrypto C",
-            || plan.forward(black_box(&aw), black_box(&mut ntt)),
+            || plan.forward(black_box(&aw.0), black_box(&mut ntt)),
             || peers::kem_ntt(black_box(&mut ka)),
         );
     }
     if bench.wants("ml-kem inverse") {
         let mut ka = kem(&a);
-        plan.forward(&aw, &mut ntt);
+        plan.forward(&aw.0, &mut ntt);
         bench.row(
             "ml-kem inverse",
-            level,
+            cpu,
+            Some((7 * 128, Class::Word16)),
             "pqcrypto C",
-            || plan.inverse(black_box(&ntt), black_box(&mut c)),
+            || plan.inverse(black_box(&ntt), black_box(&mut c.0)),
             || peers::kem_inverse(black_box(&mut ka)),
         );
     }
@@ -87,17 +94,16 @@ fn ml_kem(bench: &mut Bench, cpu: Cpu) {
         let (ka, mut kc) = ([kem(&a), kem(&b), kem(&a)], kem(&a));
         let kb = ka;
         let mut matrix = vec![0u64; 3 * plan.ntt_words()];
-        let mut prepared = vec![0u64; 3 * plan.prepared_words()];
         let ntt_words = plan.ntt_words();
         let mut vector = matrix.clone();
-        for (i, x) in [&aw, &bw, &aw].into_iter().enumerate() {
+        for (i, x) in [&aw.0, &bw.0, &aw.0].into_iter().enumerate() {
             plan.forward(x, &mut matrix[i * ntt_words..][..ntt_words]);
             plan.forward(x, &mut vector[i * ntt_words..][..ntt_words]);
         }
-        let _ = &mut prepared;
         bench.row(
             "ml-kem k=3 products",
-            level,
+            cpu,
+            None,
             "pqcrypto C",
             || plan.mat_vec(3, black_box(&matrix), black_box(&vector), black_box(&mut ntt)),
             || peers::kem_dot(black_box(&ka), black_box(&kb), black_box(&mut kc)),
@@ -112,18 +118,19 @@ fn ml_dsa(bench: &mut Bench, cpu: Cpu) {
     let q = 8380417;
     let plan = cpu.plan(&MlDsa).unwrap();
     let (a, b) = (residues(256, q, 1), residues(256, q, 2));
-    let words = |x: &[u64]| x.iter().map(|x| *x as u32).collect::<Vec<_>>();
+    let words = |x: &[u64]| Poly::<u32, 256>(core::array::from_fn(|i| x[i] as u32));
     let dsa = |x: &[u64]| -> Dsa { Poly(core::array::from_fn(|i| x[i] as i32)) };
-    let (aw, bw, mut c) = (words(&a), words(&b), vec![0u32; 256]);
+    let (aw, bw, mut c) = (words(&a), words(&b), words(&a));
     let (mut da, mut db, mut dc) = (dsa(&a), dsa(&b), dsa(&a));
     peers::dsa_product(&mut da, &mut db, &mut dc);
-    plan.multiply(&aw, &bw, &mut c);
-    assert!(dc.0.iter().zip(&c).all(|(x, y)| (*x as i64).rem_euclid(q as i64) == *y as i64));
+    plan.multiply(&aw.0, &bw.0, &mut c.0);
+    assert!(dc.0.iter().zip(&c.0).all(|(x, y)| (*x as i64).rem_euclid(q as i64) == *y as i64));
     bench.row(
         "ml-dsa product",
-        cpu.level().name(),
+        cpu,
+        Some((3 * 8 * 128, Class::Lazy32)),
         "pqcrypto C",
-        || plan.multiply(black_box(&aw), black_box(&bw), black_box(&mut c)),
+        || plan.multiply(black_box(&aw.0), black_box(&bw.0), black_box(&mut c.0)),
         || peers::dsa_product(black_box(&mut da), black_box(&mut db), black_box(&mut dc)),
     );
 }
@@ -145,7 +152,8 @@ fn against_scalar(bench: &mut Bench, cpu: Cpu, name: &str) {
     assert_eq!(c, d);
     bench.row(
         &row,
-        cpu.level().name(),
+        cpu,
+        None,
         "karat scalar",
         || own.multiply(black_box(&a), black_box(&b), black_box(&mut c)),
         || scalar.multiply(black_box(&a), black_box(&b), black_box(&mut d)),
@@ -172,7 +180,12 @@ macro_rules! prime {
             #[allow(unused_variables)]
             let bits = 30;
             $(let bits = $bits;)?
-            let level = cpu.level().name();
+            let class = match bits {
+                30 => Class::Word32,
+                50 => Class::Word50,
+                _ => Class::Word60,
+            };
+            let butterflies = n / 2 * n.ilog2() as usize;
             let (ring, q) = ring::<$W>(n, bits);
             let plan = cpu.plan(&ring).unwrap();
             let peer = tfhe_ntt::$module::Plan::try_new(n, q as $W).unwrap();
@@ -184,7 +197,8 @@ macro_rules! prime {
                 let mut pa = a.clone();
                 bench.row(
                     &row,
-                    level,
+                    cpu,
+                    Some((butterflies, class)),
                     "tfhe-ntt",
                     || forward_of(&plan, &a, &mut ntt),
                     || peer.fwd(black_box(&mut pa)),
@@ -196,7 +210,8 @@ macro_rules! prime {
                 plan.forward(&a, &mut ntt);
                 bench.row(
                     &row,
-                    level,
+                    cpu,
+                    Some((butterflies, class)),
                     "tfhe-ntt",
                     || plan.inverse(black_box(&ntt), black_box(&mut c)),
                     || peer.inv(black_box(&mut pa)),
@@ -216,7 +231,8 @@ macro_rules! prime {
                 assert_eq!(pa, c);
                 bench.row(
                     &row,
-                    level,
+                    cpu,
+                    Some((3 * butterflies, class)),
                     "tfhe-ntt",
                     || plan.multiply(black_box(&a), black_box(&b), black_box(&mut c)),
                     || product(black_box(&mut pa), black_box(&mut pb)),

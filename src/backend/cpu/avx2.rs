@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Level;
-use super::lanes::{Lanes16, Lanes32, LanesF64};
+use super::lanes::{Lanes16, Lanes32, Lanes64, LanesF64};
 
 /// Proof that this CPU has AVX2 and FMA.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,20 @@ impl Avx2 {
     pub(crate) fn detect() -> Option<Self> {
         Level::Avx2.missing().is_empty().then_some(Self(()))
     }
+}
+
+/// High halves of signed 16-bit products, by the instruction itself: a compiler that is told what it computes hoists
+/// the widening of a constant factor out of loops and then multiplies in 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn mul_high(x: V, y: V) -> V {
+    let out;
+    // SAFETY: one instruction between registers.
+    unsafe {
+        core::arch::asm!("vpmulhw {}, {}, {}", out(ymm_reg) out, in(ymm_reg) x, in(ymm_reg) y,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    out
 }
 
 /// Methods that are one expression of intrinsics each.
@@ -47,6 +61,17 @@ macro_rules! memory {
 
 type V = __m256i;
 
+/// Places of bytes with neighbours of 16 bits exchanged, of which the shuffle takes the low four bits.
+const SWAPPED_PAIRS: [u8; 32] = {
+    let mut places = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        places[i] = i as u8 ^ 2;
+        i += 1;
+    }
+    places
+};
+
 /// Blocks of 128 bits.
 #[inline(always)]
 fn split128(_: Avx2, x: V, y: V) -> (V, V) {
@@ -61,16 +86,22 @@ fn split64(_: Avx2, x: V, y: V) -> (V, V) {
     unsafe { (_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y)) }
 }
 
-/// Blocks of 32 bits.
+/// Blocks of 32 bits: even ones of both, odd ones of both.
 #[inline(always)]
 fn split32(_: Avx2, x: V, y: V) -> (V, V) {
     // SAFETY: the token proves the CPU's features.
     unsafe {
-        (
-            _mm256_blend_epi32::<0b1010_1010>(x, _mm256_slli_epi64::<32>(y)),
-            _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(x), y),
-        )
+        let (x, y) = (_mm256_castsi256_ps(x), _mm256_castsi256_ps(y));
+        let (even, odd) = (_mm256_shuffle_ps::<0b10_00_10_00>(x, y), _mm256_shuffle_ps::<0b11_01_11_01>(x, y));
+        (_mm256_castps_si256(even), _mm256_castps_si256(odd))
     }
+}
+
+/// The inverse of [`split32`].
+#[inline(always)]
+fn join32(_: Avx2, x: V, y: V) -> (V, V) {
+    // SAFETY: the token proves the CPU's features.
+    unsafe { (_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y)) }
 }
 
 /// Blocks of 16 bits.
@@ -95,14 +126,15 @@ impl Lanes16<16> for Avx2 {
         fn add(x: V, y: V) _mm256_add_epi16(x, y);
         fn sub(x: V, y: V) _mm256_sub_epi16(x, y);
         fn mul_low(x: V, y: V) _mm256_mullo_epi16(x, y);
-        fn mul_high(x: V, y: V) _mm256_mulhi_epi16(x, y);
+        fn mul_high(x: V, y: V) mul_high(x, y);
+        fn mul_high_loaded(x: V, y: &[i16; 16]) _mm256_mulhi_epi16(x, _mm256_loadu_si256(y.as_ptr().cast()));
         fn mul_round(x: V, y: V) _mm256_mulhrs_epi16(x, y);
         fn min(x: V, y: V) _mm256_min_epu16(x, y);
         fn mul_pairs(x: V, y: V) _mm256_madd_epi16(x, y);
         fn add32(x: V, y: V) _mm256_add_epi32(x, y);
         fn low_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(x, _mm256_slli_epi32::<16>(y));
         fn high_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(x), y);
-        fn swap_pairs(x: V) _mm256_or_si256(_mm256_slli_epi32::<16>(x), _mm256_srli_epi32::<16>(x));
+        fn swap_pairs(x: V) _mm256_shuffle_epi8(x, _mm256_loadu_si256(SWAPPED_PAIRS.as_ptr().cast()));
     }
 
     #[inline(always)]
@@ -112,6 +144,14 @@ impl Lanes16<16> for Avx2 {
             2 => split32(self, x, y),
             4 => split64(self, x, y),
             _ => split128(self, x, y),
+        }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        match H {
+            2 => join32(self, x, y),
+            _ => <Self as Lanes16<16>>::split::<H>(self, x, y),
         }
     }
 }
@@ -141,6 +181,70 @@ impl Lanes32<8> for Avx2 {
             _ => split128(self, x, y),
         }
     }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        match H {
+            1 => join32(self, x, y),
+            _ => <Self as Lanes32<8>>::split::<H>(self, x, y),
+        }
+    }
+}
+
+/// The other products' share of 64-bit products: what stands in the upper half.
+#[inline(always)]
+fn cross(o: Avx2, x: V, y: V) -> V {
+    let high = <Avx2 as Lanes64<4>>::high;
+    // SAFETY: the token proves the CPU's features.
+    unsafe { _mm256_add_epi64(_mm256_mul_epu32(high(o, x), y), _mm256_mul_epu32(x, high(o, y))) }
+}
+
+impl Lanes64<4> for Avx2 {
+    type V = V;
+
+    memory!(V, u64, 4, _mm256_loadu_si256, _mm256_storeu_si256);
+
+    methods! { V;
+        fn splat(x: u64) _mm256_set1_epi64x(x as i64);
+        fn add(x: V, y: V) _mm256_add_epi64(x, y);
+        fn sub(x: V, y: V) _mm256_sub_epi64(x, y);
+        fn and(x: V, y: V) _mm256_and_si256(x, y);
+        fn mul_half(x: V, y: V) _mm256_mul_epu32(x, y);
+        fn unless_negative(x: V, y: V) _mm256_castpd_si256(_mm256_blendv_pd(
+            _mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _mm256_castsi256_pd(x)));
+        fn high(x: V) _mm256_srli_epi64::<32>(x);
+    }
+
+    #[inline(always)]
+    fn mul_low(self, x: V, y: V) -> V {
+        let cross = cross(self, x, y);
+        // SAFETY: the token proves the CPU's features.
+        unsafe { _mm256_add_epi64(_mm256_mul_epu32(x, y), _mm256_slli_epi64::<32>(cross)) }
+    }
+
+    /// Both products' cross terms are shifted together.
+    #[inline(always)]
+    fn mul_low_difference(self, x: V, w: V, e: V, q: V) -> V {
+        let (first, second) = (cross(self, x, w), cross(self, e, q));
+        // SAFETY: the token proves the CPU's features.
+        unsafe {
+            let low = _mm256_sub_epi64(_mm256_mul_epu32(x, w), _mm256_mul_epu32(e, q));
+            _mm256_add_epi64(low, _mm256_slli_epi64::<32>(_mm256_sub_epi64(first, second)))
+        }
+    }
+
+    #[inline(always)]
+    fn split<const H: usize>(self, x: V, y: V) -> (V, V) {
+        match H {
+            1 => split64(self, x, y),
+            _ => split128(self, x, y),
+        }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        <Self as Lanes64<4>>::split::<H>(self, x, y)
+    }
 }
 
 impl LanesF64<4> for Avx2 {
@@ -169,5 +273,10 @@ impl LanesF64<4> for Avx2 {
         };
         // SAFETY: as above.
         unsafe { (_mm256_castsi256_pd(x), _mm256_castsi256_pd(y)) }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: __m256d, y: __m256d) -> (__m256d, __m256d) {
+        <Self as LanesF64<4>>::split::<H>(self, x, y)
     }
 }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Level;
-use super::lanes::{Lanes16, Lanes32, Lanes64, LanesF64};
+use super::lanes::{Lanes16, Lanes32, Lanes52, Lanes64, LanesF64};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and IFMA.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,20 @@ impl Avx512 {
     pub(crate) fn detect() -> Option<Self> {
         Level::Avx512.missing().is_empty().then_some(Self(()))
     }
+}
+
+/// High halves of signed 16-bit products, by the instruction itself: a compiler that is told what it computes hoists
+/// the widening of a constant factor out of loops and then multiplies in 32 bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn mul_high(x: V, y: V) -> V {
+    let out;
+    // SAFETY: one instruction between registers.
+    unsafe {
+        core::arch::asm!("vpmulhw {}, {}, {}", out(zmm_reg) out, in(zmm_reg) x, in(zmm_reg) y,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    out
 }
 
 /// Methods that are one expression of intrinsics each.
@@ -107,7 +121,8 @@ impl Lanes16<32> for Avx512 {
         fn add(x: V, y: V) _mm512_add_epi16(x, y);
         fn sub(x: V, y: V) _mm512_sub_epi16(x, y);
         fn mul_low(x: V, y: V) _mm512_mullo_epi16(x, y);
-        fn mul_high(x: V, y: V) _mm512_mulhi_epi16(x, y);
+        fn mul_high(x: V, y: V) mul_high(x, y);
+        fn mul_high_loaded(x: V, y: &[i16; 32]) _mm512_mulhi_epi16(x, _mm512_loadu_si512(y.as_ptr().cast()));
         fn mul_round(x: V, y: V) _mm512_mulhrs_epi16(x, y);
         fn min(x: V, y: V) _mm512_min_epu16(x, y);
         fn mul_pairs(x: V, y: V) _mm512_madd_epi16(x, y);
@@ -126,6 +141,11 @@ impl Lanes16<32> for Avx512 {
             8 => split128(self, x, y),
             _ => split256(self, x, y),
         }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        <Self as Lanes16<32>>::split::<H>(self, x, y)
     }
 }
 
@@ -155,6 +175,11 @@ impl Lanes32<16> for Avx512 {
             _ => split256(self, x, y),
         }
     }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        <Self as Lanes32<16>>::split::<H>(self, x, y)
+    }
 }
 
 impl Lanes64<8> for Avx512 {
@@ -169,7 +194,9 @@ impl Lanes64<8> for Avx512 {
         fn and(x: V, y: V) _mm512_and_si512(x, y);
         fn mul_low(x: V, y: V) _mm512_mullo_epi64(x, y);
         fn mul_half(x: V, y: V) _mm512_mul_epu32(x, y);
-        fn min(x: V, y: V) _mm512_min_epu64(x, y);
+        fn mul_low_difference(x: V, w: V, e: V, q: V)
+            _mm512_sub_epi64(_mm512_mullo_epi64(x, w), _mm512_mullo_epi64(e, q));
+        fn unless_negative(x: V, y: V) _mm512_min_epu64(x, y);
         fn high(x: V) _mm512_srli_epi64::<32>(x);
     }
 
@@ -180,6 +207,20 @@ impl Lanes64<8> for Avx512 {
             2 => split128(self, x, y),
             _ => split256(self, x, y),
         }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        <Self as Lanes64<8>>::split::<H>(self, x, y)
+    }
+}
+
+impl Lanes52<8> for Avx512 {
+    methods! { V;
+        fn add_low(acc: V, x: V, y: V) _mm512_madd52lo_epu64(acc, x, y);
+        fn add_high(acc: V, x: V, y: V) _mm512_madd52hi_epu64(acc, x, y);
+        fn carry(x: V) _mm512_srli_epi64::<52>(x);
+        fn sub_where(x: V, bits: V, y: V) _mm512_mask_sub_epi64(x, _mm512_test_epi64_mask(x, bits), x, y);
     }
 }
 
@@ -207,5 +248,10 @@ impl LanesF64<8> for Avx512 {
         let (x, y) = <Self as Lanes64<8>>::split::<H>(self, x, y);
         // SAFETY: as above.
         unsafe { (_mm512_castsi512_pd(x), _mm512_castsi512_pd(y)) }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: __m512d, y: __m512d) -> (__m512d, __m512d) {
+        <Self as LanesF64<8>>::split::<H>(self, x, y)
     }
 }

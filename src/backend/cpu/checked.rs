@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use super::kernels::{Kernels, Lane, Words, WordsMut};
+use crate::arith::Word;
 
 /// The kernels of any level for one modulus; in release builds nothing but the kernels.
 ///
@@ -48,6 +49,17 @@ impl<T: Lane> Checked<T> {
         self.kernels.store(lanes, coefficients);
     }
 
+    #[inline]
+    pub(super) fn multiply<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) -> bool {
+        debug_bounds!(a, W::from_u64(0)..W::from_u64(self.q), "first factor");
+        debug_bounds!(b, W::from_u64(0)..W::from_u64(self.q), "second factor");
+        let done = self.kernels.multiply(Words::new(a), Words::new(b), WordsMut::new(out));
+        if done {
+            debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "product");
+        }
+        done
+    }
+
     pub(super) fn product_scratch(&self) -> usize {
         self.kernels.product_scratch()
     }
@@ -72,6 +84,17 @@ impl<T: Lane> Checked<T> {
         debug_bounds!(b, T::reduced(self.q), "second factor");
         self.kernels.product(a, b, scratch);
         debug_bounds!(&*a, T::reduced(self.q), "product");
+    }
+
+    #[inline]
+    pub(super) fn sum(&self, columns: usize, a: &[T], b: &[T], out: &mut [T]) -> bool {
+        debug_bounds!(a, T::reduced(self.q), "row");
+        debug_bounds!(b, T::reduced(self.q), "column");
+        let done = self.kernels.sum(columns, a, b, out);
+        if done {
+            debug_bounds!(&*out, T::reduced(self.q), "sum of products");
+        }
+        done
     }
 
     #[inline]

@@ -128,6 +128,14 @@ impl<T: Lane> Direct<T> {
     }
 
     pub(super) fn multiply<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
+        if !self.kernels.multiply(a, b, out) {
+            self.multiply_in_steps(a, b, out);
+        }
+    }
+
+    /// Apart, for its scratch memory makes a large stack frame.
+    #[inline(never)]
+    fn multiply_in_steps<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
         let len = self.kernels.len();
         with_scratch(2 * len + self.kernels.product_scratch(), |scratch: &mut [T]| {
             let (a_lanes, rest) = scratch.split_at_mut(len);
@@ -161,6 +169,28 @@ impl<T: Lane> Direct<T> {
 /// A matrix of `[rows][columns]` polynomials times one vector, modulo one prime: the residues of each polynomial
 /// start at word `offset` of its `stride` words.
 pub(super) fn mat_vec<T: Lane>(
+    kernels: &Checked<T>,
+    columns: usize,
+    (stride, offset): (usize, usize),
+    matrix: &[u64],
+    vector: &[u64],
+    out: &mut [u64],
+) {
+    let len = kernels.len();
+    let contiguous = stride * 8 == len * size_of::<T>();
+    // What is prepared for one row alone would be used once.
+    if contiguous && out.len() == stride {
+        let (a, b) = (lanes(matrix, columns * len), lanes(vector, columns * len));
+        if kernels.sum(columns, a, b, lanes_mut(out, len)) {
+            return;
+        }
+    }
+    mat_vec_prepared(kernels, columns, (stride, offset), matrix, vector, out);
+}
+
+/// Apart, for its scratch memory makes a large stack frame.
+#[inline(never)]
+fn mat_vec_prepared<T: Lane>(
     kernels: &Checked<T>,
     columns: usize,
     (stride, offset): (usize, usize),

@@ -17,6 +17,12 @@ pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Debug + PartialOrd + 
         Self::load(0)..Self::load(q)
     }
 
+    /// Canonical words as lanes in place, where they are the same bits.
+    fn of_words(words: Words<'_>) -> Option<&[Self]>;
+
+    /// As [`Lane::of_words`].
+    fn of_words_mut(words: WordsMut<'_>) -> Option<&mut [Self]>;
+
     /// A canonical residue as a lane.
     fn load(value: u64) -> Self;
 
@@ -40,6 +46,16 @@ impl Lane for i16 {
         let q = q as i16;
         (self + (q & (self >> 15))) as u64
     }
+
+    #[inline(always)]
+    fn of_words(words: Words<'_>) -> Option<&[Self]> {
+        if let Words::U16(words) = words { Some(bytemuck::cast_slice(words)) } else { None }
+    }
+
+    #[inline(always)]
+    fn of_words_mut(words: WordsMut<'_>) -> Option<&mut [Self]> {
+        if let WordsMut::U16(words) = words { Some(bytemuck::cast_slice_mut(words)) } else { None }
+    }
 }
 
 impl Lane for u32 {
@@ -57,6 +73,16 @@ impl Lane for u32 {
     fn store(self, _q: u64) -> u64 {
         self as u64
     }
+
+    #[inline(always)]
+    fn of_words(words: Words<'_>) -> Option<&[Self]> {
+        if let Words::U32(words) = words { Some(bytemuck::cast_slice(words)) } else { None }
+    }
+
+    #[inline(always)]
+    fn of_words_mut(words: WordsMut<'_>) -> Option<&mut [Self]> {
+        if let WordsMut::U32(words) = words { Some(bytemuck::cast_slice_mut(words)) } else { None }
+    }
 }
 
 impl Lane for u64 {
@@ -73,6 +99,16 @@ impl Lane for u64 {
     #[inline(always)]
     fn store(self, _q: u64) -> u64 {
         self
+    }
+
+    #[inline(always)]
+    fn of_words(words: Words<'_>) -> Option<&[Self]> {
+        if let Words::U64(words) = words { Some(bytemuck::cast_slice(words)) } else { None }
+    }
+
+    #[inline(always)]
+    fn of_words_mut(words: WordsMut<'_>) -> Option<&mut [Self]> {
+        if let WordsMut::U64(words) = words { Some(bytemuck::cast_slice_mut(words)) } else { None }
     }
 }
 
@@ -95,12 +131,21 @@ impl Lane for f64 {
         let x = (self + ROUND).to_bits().wrapping_sub(ROUND.to_bits());
         x.wrapping_add(q & ((x as i64) >> 63) as u64)
     }
+
+    fn of_words(_: Words<'_>) -> Option<&[Self]> {
+        None
+    }
+
+    fn of_words_mut(_: WordsMut<'_>) -> Option<&mut [Self]> {
+        None
+    }
 }
 
 /// `1.5·2^52`.
 const ROUND: f64 = (3u64 << 51) as f64;
 
 /// Words of any width.
+#[derive(Clone, Copy)]
 pub(super) enum Words<'a> {
     U16(&'a [u16]),
     U32(&'a [u32]),
@@ -201,6 +246,20 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
     /// # Bounds
     /// Reduced in, canonical out.
     fn inverse(&self, a: &mut [T], mont: bool);
+
+    /// The whole product of canonical coefficients, where there is one function for it; else nothing, and `false`.
+    fn multiply(&self, _a: Words<'_>, _b: Words<'_>, _out: WordsMut<'_>) -> bool {
+        false
+    }
+
+    /// `out = sum over j < columns of a[j] · b[j]` with nothing prepared, where there is one function for it; else
+    /// nothing, and `false`.
+    ///
+    /// # Bounds
+    /// Reduced in, reduced out; any number of columns.
+    fn sum(&self, _columns: usize, _a: &[T], _b: &[T], _out: &mut [T]) -> bool {
+        false
+    }
 
     /// `a · b`, up to the factor that `inverse(.., mont: true)` removes, into `a`; `scratch` has
     /// [`Kernels::product_scratch`] lanes.

@@ -17,6 +17,8 @@ pub(super) trait Lanes16<const L: usize>: Copy + Send + Sync + 'static {
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// High halves of signed products.
     fn mul_high(self, x: Self::V, y: Self::V) -> Self::V;
+    /// High halves of signed products with lanes in memory.
+    fn mul_high_loaded(self, x: Self::V, y: &[i16; L]) -> Self::V;
     /// `round(x·y / 2^15)`, signed.
     fn mul_round(self, x: Self::V, y: Self::V) -> Self::V;
     /// Lesser of unsigned lanes.
@@ -31,8 +33,11 @@ pub(super) trait Lanes16<const L: usize>: Copy + Send + Sync + 'static {
     fn high_halves(self, x: Self::V, y: Self::V) -> Self::V;
     /// Neighbours exchanged.
     fn swap_pairs(self, x: Self::V) -> Self::V;
-    /// As [`transpose`], `H` a power of two below `L`.
+    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
+    /// the level's choice.
     fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    /// The inverse of `split`.
+    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of 32 bits.
@@ -57,8 +62,11 @@ pub(super) trait Lanes32<const L: usize>: Copy + Send + Sync + 'static {
     fn high_halves(self, even: Self::V, odd: Self::V) -> Self::V;
     /// Sums of 64-bit lanes.
     fn add64(self, x: Self::V, y: Self::V) -> Self::V;
-    /// As [`transpose`], `H` a power of two below `L`.
+    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
+    /// the level's choice.
     fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    /// The inverse of `split`.
+    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of double precision.
@@ -80,8 +88,11 @@ pub(super) trait LanesF64<const L: usize>: Copy + Send + Sync + 'static {
     fn sub_mul(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
     /// `x` where it is not negative, else `y`.
     fn if_negative(self, x: Self::V, y: Self::V) -> Self::V;
-    /// As [`transpose`], `H` a power of two below `L`.
+    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
+    /// the level's choice.
     fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    /// The inverse of `split`.
+    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of 64 bits.
@@ -99,18 +110,27 @@ pub(super) trait Lanes64<const L: usize>: Copy + Send + Sync + 'static {
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// Products of low halves.
     fn mul_half(self, x: Self::V, y: Self::V) -> Self::V;
-    /// Lesser of unsigned lanes.
-    fn min(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Low halves of `x·w - e·q`.
+    fn mul_low_difference(self, x: Self::V, w: Self::V, e: Self::V, q: Self::V) -> Self::V;
+    /// `x` where it is not negative as a signed lane, else `y`, which is not negative.
+    fn unless_negative(self, x: Self::V, y: Self::V) -> Self::V;
     /// High halves in low places, zero above.
     fn high(self, x: Self::V) -> Self::V;
-    /// As [`transpose`], `H` a power of two below `L`.
+    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
+    /// the level's choice.
     fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    /// The inverse of `split`.
+    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
-/// Two rows of blocks of `h` elements as a matrix of 2×2 blocks, transposed: odd blocks of `x` change places with
-/// even blocks of `y`. An involution.
-pub(super) fn transpose<T>(h: usize, x: &mut [T], y: &mut [T]) {
-    for (x, y) in x.chunks_exact_mut(2 * h).zip(y.chunks_exact_mut(2 * h)) {
-        x[h..].swap_with_slice(&mut y[..h]);
-    }
+/// Vectors of `L` lanes of 64 bits whose low 52 bits are factors.
+pub(super) trait Lanes52<const L: usize>: Lanes64<L> {
+    /// `acc` and the low 52 bits of the product of 52 bits each.
+    fn add_low(self, acc: Self::V, x: Self::V, y: Self::V) -> Self::V;
+    /// `acc` and bits 52 to 103 of the product of 52 bits each.
+    fn add_high(self, acc: Self::V, x: Self::V, y: Self::V) -> Self::V;
+    /// What stands above 52 bits.
+    fn carry(self, x: Self::V) -> Self::V;
+    /// `x - y` where `x` has a bit of `bits`, else `x`.
+    fn sub_where(self, x: Self::V, bits: Self::V, y: Self::V) -> Self::V;
 }

@@ -215,7 +215,10 @@ impl Engine {
         if let Some(kernels) = choose::lanes32(level, ntt)? {
             return Ok(Self::Word32(Direct::new(kernels, q)));
         }
-        // Vectors hold 30 bits in lanes of 32, then 50 bits in double precision.
+        // Vectors hold 30 bits in lanes of 32, then 50 bits in lanes of 64 or in double precision.
+        if let Some(kernels) = choose::ifma(level, ntt)? {
+            return Ok(Self::Word64(Direct::new(kernels, q)));
+        }
         if let Some(kernels) = choose::float(level, ntt)? {
             return Ok(Self::Float(Direct::new(kernels, q)));
         }
@@ -249,6 +252,10 @@ mod choose {
     }
 
     pub(super) fn float(_: Level, _: &Ntt) -> Choice<f64> {
+        Ok(None)
+    }
+
+    pub(super) fn ifma(_: Level, _: &Ntt) -> Choice<u64> {
         Ok(None)
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Schedule {
     pub last: Mode,
     /// Whether lanes must be reduced after the forward layers.
     pub reduce_at_end: bool,
+    /// What lanes stay below after the forward layers: a multiple of `q` (unsigned) or the size of a lane (signed).
+    pub bound: i64,
 }
 
 /// Schedules of unsigned lanes with Shoup's multiplication; ranges in units of `q`, below `limit = 2^w / q`.
@@ -45,8 +47,8 @@ pub(super) fn unsigned(limit: u64, product: u32, layers: u32) -> (Schedule, Sche
     if limit < 2 * product as u64 {
         let all = |count: u32| (0..count).map(|_| strict).collect();
         return (
-            Schedule { modes: all(layers), last: strict, reduce_at_end: false },
-            Schedule { modes: all(layers.saturating_sub(1)), last: strict, reduce_at_end: false },
+            Schedule { modes: all(layers), last: strict, reduce_at_end: false, bound: 1 },
+            Schedule { modes: all(layers.saturating_sub(1)), last: strict, reduce_at_end: false, bound: 1 },
         );
     }
     // Even, so that half the limit, the most that a conditional subtraction may take away, fits in w - 1 bits.
@@ -63,7 +65,7 @@ pub(super) fn unsigned(limit: u64, product: u32, layers: u32) -> (Schedule, Sche
             Mode { kind: Mode::REDUCE, multiple: half }
         });
     }
-    let reduce_at_end = bound > 1;
+    let end = bound;
     let mut bound = 1u32;
     let mut inverse = Vec::new();
     for _ in 1..layers {
@@ -78,8 +80,8 @@ pub(super) fn unsigned(limit: u64, product: u32, layers: u32) -> (Schedule, Sche
     }
     let free = Mode { kind: Mode::FREE, multiple: 0 };
     (
-        Schedule { modes: forward, last: free, reduce_at_end },
-        Schedule { modes: inverse, last: Mode { kind: Mode::FREE, multiple: bound }, reduce_at_end: false },
+        Schedule { modes: forward, last: free, reduce_at_end: end > 1, bound: end as i64 },
+        Schedule { modes: inverse, last: Mode { kind: Mode::FREE, multiple: bound }, reduce_at_end: false, bound: 1 },
     )
 }
 
@@ -105,12 +107,24 @@ pub(super) fn signed(
             mode(Mode::REDUCE)
         });
     }
-    let reduce_at_end = bound >= q;
-    let mut bound = q - 1;
-    let mut inverse = Vec::new();
+    let inverse = signed_inverse(q - 1, most, reduced, product, layers);
+    (Schedule { modes: forward, last: mode(Mode::FREE), reduce_at_end: bound >= q, bound }, inverse)
+}
+
+/// The inverse's schedule for lanes of size at most `start`, which is at most half of `most`.
+pub(super) fn signed_inverse(
+    start: i64,
+    most: i64,
+    reduced: i64,
+    product: impl Fn(i64) -> i64,
+    layers: u32,
+) -> Schedule {
+    let mode = |kind| Mode { kind, multiple: 0 };
+    let mut bound = start;
+    let mut modes = Vec::new();
     for _ in 1..layers {
         let difference = product(2 * bound);
-        inverse.push(if 4 * bound <= most {
+        modes.push(if 4 * bound <= most {
             bound = (2 * bound).max(difference);
             mode(Mode::FREE)
         } else {
@@ -118,10 +132,7 @@ pub(super) fn signed(
             mode(Mode::REDUCE)
         });
     }
-    (
-        Schedule { modes: forward, last: mode(Mode::FREE), reduce_at_end },
-        Schedule { modes: inverse, last: mode(Mode::FREE), reduce_at_end: false },
-    )
+    Schedule { modes, last: mode(Mode::FREE), reduce_at_end: false, bound: 1 }
 }
 
 #[cfg(test)]

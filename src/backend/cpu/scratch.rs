@@ -27,7 +27,8 @@ pub(crate) fn with_scratch<T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&m
     }
 }
 
-#[inline]
+/// Not inlined: a caller would get one frame for all sizes together, whose pages are touched at every call.
+#[inline(never)]
 fn on_stack<const LINES: usize, T: bytemuck::Pod, O>(len: usize, work: impl FnOnce(&mut [T]) -> O) -> O {
     let mut memory = [Line::ZERO; LINES];
     let out = work(&mut bytemuck::cast_slice_mut(memory.as_mut_slice())[..len]);

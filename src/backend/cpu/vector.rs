@@ -9,7 +9,12 @@
 pub(super) mod choose;
 mod entry;
 mod float;
+mod ifma;
 pub(super) mod lift;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod modelled;
 mod mont16;
 mod pairs;
 mod passes;
@@ -19,13 +24,15 @@ mod shoup64;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use float::Float;
+use ifma::Ifma;
 use mont16::Mont16;
 use pairs::PairTransform;
 use shoup32::Shoup32;
 use shoup64::Shoup64;
-use tables::Transform;
+use tables::{Factors, Transform};
 
 use super::kernels::Lane;
 use super::schedule::Schedule;
@@ -62,13 +69,22 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     fn broadcast(&self, factor: &[Self::T; 2]) -> Self::W;
 
     /// A vector of factors: first lanes of each, then second ones.
-    fn factors(&self, factors: &[[Self::T; L]; 2]) -> Self::W;
+    fn factors(&self, factors: &Factors<Self::T, L>) -> Self::W;
+
+    /// `x` times factors from memory, as [`Arith::mul`].
+    #[inline(always)]
+    fn mul_loaded(&self, x: Self::V, factors: &Factors<Self::T, L>) -> Self::V {
+        self.mul(x, self.factors(factors))
+    }
 
     fn load(&self, a: &[Self::T; L]) -> Self::V;
     fn store(&self, x: Self::V, a: &mut [Self::T; L]);
 
-    /// As [`transpose`](super::lanes::transpose).
+    /// Brings lanes that are `H` apart to the same places of two vectors.
     fn split<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+
+    /// The inverse of `split`.
+    fn join<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 
     /// `x · factor`. Any lane in; lazily reduced out.
     fn mul(&self, x: Self::V, factor: Self::W) -> Self::V;
@@ -82,11 +98,29 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     /// `(x + t, x - t)`, `t` a product.
     fn forward_butterfly(&self, x: Self::V, t: Self::V) -> (Self::V, Self::V);
 
+    /// `(x + y·w, x - y·w)`.
+    #[inline(always)]
+    fn forward(&self, x: Self::V, y: Self::V, w: Self::W) -> (Self::V, Self::V) {
+        self.forward_butterfly(x, self.mul(y, w))
+    }
+
+    /// As [`Arith::forward`], with factors from memory.
+    #[inline(always)]
+    fn forward_loaded(&self, x: Self::V, y: Self::V, w: &Factors<Self::T, L>) -> (Self::V, Self::V) {
+        self.forward_butterfly(x, self.mul_loaded(y, w))
+    }
+
     /// `(x + y, x - y)` before the multiplication, `multiple` the bound of both.
     fn inverse_butterfly(&self, x: Self::V, y: Self::V, multiple: u32) -> (Self::V, Self::V);
 
     /// Halves the bound of the operand that is not multiplied, or reduces it.
     fn reduce_by(&self, x: Self::V, multiple: u32) -> Self::V;
+
+    /// The same for sums of the inverse.
+    #[inline(always)]
+    fn reduce_sum(&self, x: Self::V, multiple: u32) -> Self::V {
+        self.reduce_by(x, multiple)
+    }
 
     /// Lanes within the forward schedule's last bound to reduced ones.
     fn reduce_end<const R: usize>(&self, x: &mut [Self::V; R]);
@@ -102,6 +136,12 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
 
     /// A sum of products, times `2^-WIDTH`, reduced.
     fn redc(&self, acc: Self::Acc) -> Self::V;
+
+    /// The inverse's schedule after [`Arith::mac`] and [`Arith::redc`] of lanes within the forward schedule's last
+    /// bound, where these keep their range.
+    fn after_lazy_product(&self, _forward: &Schedule, _layers: u32) -> Option<Schedule> {
+        None
+    }
 
     /// Sum of reduced lanes, reduced.
     fn add_reduced(&self, x: Self::V, y: Self::V) -> Self::V;

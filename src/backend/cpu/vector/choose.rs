@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Float, Mont16, PairTransform, Shoup32, Shoup64, Transform};
+use super::{Float, Ifma, Mont16, PairTransform, Shoup32, Shoup64, Transform};
 use crate::Result;
 use crate::backend::cpu::Level;
 use crate::backend::cpu::avx2::Avx2;
@@ -60,10 +60,18 @@ pub(in crate::backend::cpu) fn float(level: Level, ntt: &Ntt) -> Choice<f64> {
     Ok(None)
 }
 
-/// AVX2 has no kernels of its own here: without 64-bit multiplication they gain nothing over the scalar ones.
-pub(in crate::backend::cpu) fn lanes64(level: Level, ntt: &Ntt) -> Choice<u64> {
+/// 50 bits in lanes of 64.
+pub(in crate::backend::cpu) fn ifma(level: Level, ntt: &Ntt) -> Choice<u64> {
     let (_, avx512) = tokens(level);
+    try_planes!(avx512, Transform<Ifma<Avx512, 8>, 8>, ntt);
+    Ok(None)
+}
+
+/// AVX2 leaves moduli of 62 bits, which need one more subtraction a product, to the scalar kernels.
+pub(in crate::backend::cpu) fn lanes64(level: Level, ntt: &Ntt) -> Choice<u64> {
+    let (avx2, avx512) = tokens(level);
     try_planes!(avx512, Transform<Shoup64<Avx512, 8, false>, 8>, ntt);
     try_planes!(avx512, Transform<Shoup64<Avx512, 8, true>, 8>, ntt);
+    try_planes!(avx2, Transform<Shoup64<Avx2, 4, false>, 4>, ntt);
     Ok(None)
 }

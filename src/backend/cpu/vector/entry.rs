@@ -1,9 +1,10 @@
 //! The way from [`Kernels`] into vector code: one function with the level's features enabled for each operation.
 
-use super::{Arith, Float, Mont16, PairTransform, Shoup32, Shoup64, Transform};
+use super::whole::{Free, KemPairs};
+use super::{Arith, Float, Ifma, Mont16, PairTransform, Shoup32, Shoup64, Transform};
 use crate::backend::cpu::avx2::Avx2;
 use crate::backend::cpu::avx512::Avx512;
-use crate::backend::cpu::kernels::{Kernels, Words, WordsMut, load_planes, store_planes};
+use crate::backend::cpu::kernels::{Kernels, Lane, Words, WordsMut, load_planes, store_planes};
 
 /// Runs a block of `#[inline(always)]` code inside a function that has the level's features.
 macro_rules! enter {
@@ -39,9 +40,9 @@ impl<A: Arith<L>, const L: usize> Shape for Transform<A, L> {
     type Vector = [A::T; L];
 }
 
-/// [`Kernels`] for `$T`; `$t.$($inner)` is its [`Transform`].
+/// [`Kernels`] for `$T`, whose transform is a `$Transform`; behind them the constants of whole products, if any.
 macro_rules! kernels {
-    ($T:ty, $Transform:ty, $Lane:ty, $features:literal, [$($inner:tt)*]) => {
+    ($T:ty, $Transform:ty, $Lane:ty, $features:literal $(, $Whole:ident, $($whole:tt),*)?) => {
         impl Kernels<$Lane> for $T {
             fn len(&self) -> usize {
                 self.lanes()
@@ -52,11 +53,11 @@ macro_rules! kernels {
             }
 
             fn order(&self) -> Option<&[u32]> {
-                Some(&self $($inner)* .order)
+                Some(&self.transform().order)
             }
 
             fn planes(&self) -> usize {
-                self $($inner)* .planes
+                self.transform().planes
             }
 
             fn load(&self, coefficients: Words<'_>, lanes: &mut [$Lane]) {
@@ -69,7 +70,7 @@ macro_rules! kernels {
             }
 
             fn store(&self, lanes: &[$Lane], coefficients: WordsMut<'_>) {
-                let (planes, q) = (self.planes(), self $($inner)* .q);
+                let (planes, q) = (self.planes(), self.transform().q);
                 enter!($features, |planes: usize, q: u64, lanes: &[$Lane], coefficients: WordsMut<'_>| {
                     match coefficients {
                         WordsMut::U16(c) => store_planes(lanes, c, planes, q),
@@ -80,7 +81,7 @@ macro_rules! kernels {
             }
 
             fn forward(&self, a: &mut [$Lane]) {
-                let t = &self $($inner)*;
+                let t = self.transform();
                 t.forward_passes(a, |part, pass| {
                     let (layer, first) = (pass.layer, pass.first);
                     match (pass.radix, pass.tail) {
@@ -95,7 +96,7 @@ macro_rules! kernels {
             }
 
             fn inverse(&self, a: &mut [$Lane], mont: bool) {
-                let t = &self $($inner)*;
+                let t = self.transform();
                 t.inverse_passes(a, |part, pass| {
                     let (l, i, m) = (pass.layer, pass.first, mont);
                     match (pass.radix, pass.tail, l == 0) {
@@ -115,11 +116,29 @@ macro_rules! kernels {
                 });
             }
 
+            $(
+                fn multiply(&self, a: Words<'_>, b: Words<'_>, out: WordsMut<'_>) -> bool {
+                    whole!($T, $Lane, $features, self, a, b, out, $Whole, $($whole),*)
+                }
+            )?
+
             fn product(&self, a: &mut [$Lane], b: &[$Lane], scratch: &mut [$Lane]) {
                 let t = self;
                 enter!($features, |t: &$T, a: &mut [$Lane], b: &[$Lane], scratch: &mut [$Lane]| {
                     t.product_all(a, b, scratch)
                 })
+            }
+
+            fn sum(&self, columns: usize, a: &[$Lane], b: &[$Lane], out: &mut [$Lane]) -> bool {
+                let (t, lanes) = (self, self.lanes());
+                if !t.sums() {
+                    return false;
+                }
+                let (a, b, out) = (&a[..columns * lanes], &b[..columns * lanes], &mut out[..lanes]);
+                enter!($features, |t: &$T, columns: usize, a: &[$Lane], b: &[$Lane], out: &mut [$Lane]| {
+                    t.sum_all(columns, a, b, out)
+                });
+                true
             }
 
             fn product_scratch(&self) -> usize {
@@ -141,28 +160,61 @@ macro_rules! kernels {
     };
 }
 
+/// A whole product with these constants, if they fit the transform and the words.
+macro_rules! whole {
+    ($T:ty, $Lane:ty, $features:literal, $t:ident, $a:ident, $b:ident, $out:ident,
+        $Shape:ident, $V:literal, $R:literal) => {{
+        let words = (<$Lane>::of_words($a), <$Lane>::of_words($b), <$Lane>::of_words_mut($out));
+        match words {
+            (Some(a), Some(b), Some(out)) if $t.transform().is_whole::<$Shape, $V, $R>() => {
+                let t = $t;
+                enter!($features, |t: &$T, a: &[$Lane], b: &[$Lane], out: &mut [$Lane]| {
+                    // SAFETY: checked just before.
+                    unsafe {
+                        t.transform().multiply_whole::<$Shape, $V, $R>(a, b, out, |v, x, y| t.product_vector(v, x, y))
+                    }
+                });
+                true
+            }
+            _ => false,
+        }
+    }};
+}
+
 /// The features that [`Avx2`] proves.
 macro_rules! avx2 {
-    ($T:ty, $Transform:ty, $Lane:ty, $inner:tt) => {
-        kernels!($T, $Transform, $Lane, "avx2,fma", $inner);
+    ($T:ty, $Transform:ty, $Lane:ty $(, $whole:tt)*) => {
+        kernels!($T, $Transform, $Lane, "avx2,fma" $(, $whole)*);
     };
 }
 
 /// The features that [`Avx512`] proves.
 macro_rules! avx512 {
-    ($T:ty, $Transform:ty, $Lane:ty, $inner:tt) => {
-        kernels!($T, $Transform, $Lane, "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma", $inner);
+    ($T:ty, $Transform:ty, $Lane:ty $(, $whole:tt)*) => {
+        kernels!($T, $Transform, $Lane, "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma" $(, $whole)*);
     };
 }
 
-avx2!(Transform<Mont16<Avx2, 16>, 16>, Transform<Mont16<Avx2, 16>, 16>, i16, []);
-avx2!(PairTransform<Avx2, 16>, Transform<Mont16<Avx2, 16>, 16>, i16, [.transform]);
-avx2!(Transform<Shoup32<Avx2, 8>, 8>, Transform<Shoup32<Avx2, 8>, 8>, u32, []);
-avx2!(Transform<Float<Avx2, 4>, 4>, Transform<Float<Avx2, 4>, 4>, f64, []);
+avx2!(Transform<Mont16<Avx2, 16>, 16>, Transform<Mont16<Avx2, 16>, 16>, i16);
+avx2!(PairTransform<Avx2, 16>, Transform<Mont16<Avx2, 16>, 16>, i16, KemPairs, 16, 2);
+avx2!(Transform<Shoup32<Avx2, 8>, 8>, Transform<Shoup32<Avx2, 8>, 8>, u32, Free, 32, 4);
+avx2!(Transform<Float<Avx2, 4>, 4>, Transform<Float<Avx2, 4>, 4>, f64);
+avx2!(Transform<Shoup64<Avx2, 4, false>, 4>, Transform<Shoup64<Avx2, 4, false>, 4>, u64);
 
-avx512!(Transform<Mont16<Avx512, 32>, 32>, Transform<Mont16<Avx512, 32>, 32>, i16, []);
-avx512!(PairTransform<Avx512, 32>, Transform<Mont16<Avx512, 32>, 32>, i16, [.transform]);
-avx512!(Transform<Shoup32<Avx512, 16>, 16>, Transform<Shoup32<Avx512, 16>, 16>, u32, []);
-avx512!(Transform<Float<Avx512, 8>, 8>, Transform<Float<Avx512, 8>, 8>, f64, []);
-avx512!(Transform<Shoup64<Avx512, 8, false>, 8>, Transform<Shoup64<Avx512, 8, false>, 8>, u64, []);
-avx512!(Transform<Shoup64<Avx512, 8, true>, 8>, Transform<Shoup64<Avx512, 8, true>, 8>, u64, []);
+avx512!(Transform<Mont16<Avx512, 32>, 32>, Transform<Mont16<Avx512, 32>, 32>, i16);
+avx512!(PairTransform<Avx512, 32>, Transform<Mont16<Avx512, 32>, 32>, i16, KemPairs, 8, 1);
+avx512!(Transform<Shoup32<Avx512, 16>, 16>, Transform<Shoup32<Avx512, 16>, 16>, u32, Free, 16, 2);
+avx512!(Transform<Float<Avx512, 8>, 8>, Transform<Float<Avx512, 8>, 8>, f64);
+avx512!(Transform<Shoup64<Avx512, 8, false>, 8>, Transform<Shoup64<Avx512, 8, false>, 8>, u64);
+avx512!(Transform<Shoup64<Avx512, 8, true>, 8>, Transform<Shoup64<Avx512, 8, true>, 8>, u64);
+avx512!(Transform<Ifma<Avx512, 8>, 8>, Transform<Ifma<Avx512, 8>, 8>, u64);
+
+/// The kernels of AVX-512 on vectors that any CPU has.
+#[cfg(test)]
+mod modelled {
+    use super::super::model::Model;
+    use super::*;
+
+    kernels!(PairTransform<Model, 32>, Transform<Mont16<Model, 32>, 32>, i16, "sse2", KemPairs, 8, 1);
+    kernels!(Transform<Ifma<Model, 8>, 8>, Transform<Ifma<Model, 8>, 8>, u64, "sse2");
+}

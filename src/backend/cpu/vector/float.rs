@@ -13,6 +13,7 @@
 //! operation does not depend on its operands.
 
 use super::Arith;
+use super::tables::Factors;
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::LanesF64;
@@ -95,7 +96,7 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
     }
 
     #[inline(always)]
-    fn factors(&self, factors: &[[f64; L]; 2]) -> Factor<O::V> {
+    fn factors(&self, Factors(factors): &Factors<f64, L>) -> Factor<O::V> {
         Factor { value: self.level.load(&factors[0]), quotient: self.level.load(&factors[1]) }
     }
 
@@ -112,6 +113,11 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
     #[inline(always)]
     fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
         self.level.split::<H>(x, y)
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
+        self.level.join::<H>(x, y)
     }
 
     #[inline(always)]

@@ -1,11 +1,12 @@
 //! Signed lanes of 16 bits: Montgomery's multiplication; ranges as for the scalar word class.
 
 use super::Arith;
+use super::tables::Factors;
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes16;
 use crate::backend::cpu::scalar;
-use crate::backend::cpu::schedule::{Schedule, signed};
+use crate::backend::cpu::schedule::{Schedule, signed, signed_inverse};
 
 /// Odd moduli from 2^7 to 2^14.
 #[derive(Clone, Copy)]
@@ -62,13 +63,24 @@ impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
         q / 2 + (i16::MAX as i64 + 1) * (barrett * q - (1 << 15)).abs() / (1 << 15) + 1
     }
 
+    /// The inverse's schedule after a product of pairs of lanes within the forward schedule's last bound `B`: two
+    /// products of at most `B²`, then `|x·2^-16 - m·q·2^-16| <= |x|/2^16 + q/2`. Nothing where that is too much.
+    pub(super) fn after_lazy_pairs(&self, forward: &Schedule, layers: u32) -> Option<Schedule> {
+        let (q, most) = (self.q as i64, i16::MAX as i64);
+        let sum = 2 * forward.bound * forward.bound;
+        let start = (sum >> 16) + q / 2 + 2;
+        let reduced = Self::reduced_bound(q, self.barrett as i64);
+        let fits = sum <= i32::MAX as i64 && 2 * start <= most;
+        fits.then(|| signed_inverse(start, most, reduced, |m| product_bound(q, m), layers))
+    }
+
     // Pairs of ML-KEM: both coefficients of a slot are neighbours, sums of two products are 32-bit lanes.
 
     /// `b` of one vector as the factors of both coefficients of `a·b`: `(b0, slot·b1)` and `(b1, b0)`; `slots` holds 1
     /// and the slot in turn.
     #[inline(always)]
-    pub(super) fn prepare_pairs(&self, b: O::V, slots: Factor<O::V>) -> [O::V; 2] {
-        [self.mul(b, slots), self.level.swap_pairs(b)]
+    pub(super) fn prepare_pairs(&self, b: O::V, slots: &Factors<i16, L>) -> [O::V; 2] {
+        [self.mul_loaded(b, slots), self.level.swap_pairs(b)]
     }
 
     /// Adds a product of pairs.
@@ -84,12 +96,12 @@ impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
         [self.level.mul_pairs(a, b[0]), self.level.mul_pairs(a, b[1])]
     }
 
-    /// Products of pairs that one sum may hold: it stays below `2^15·q`.
+    /// Products of pairs of reduced lanes that one sum may hold: 32 bits, less what a reduction adds.
     pub(super) fn pair_limit(&self) -> usize {
         self.pair_limit
     }
 
-    /// Sums times `2^-16`, reduced, as pairs again.
+    /// Sums times `2^-16` as pairs again: at most `|sum|·2^-16 + q/2` in size.
     #[inline(always)]
     pub(super) fn redc_pairs(&self, acc: [O::V; 2]) -> O::V {
         let o = self.level;
@@ -122,8 +134,8 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
         let q_inv = m.q_inv() as i16;
         // A product of reduced lanes is below q; so is a prepared lane.
         let mac_limit = (i16::MAX as i64 / signed_q) as usize;
-        // Two products of reduced lanes each.
-        let pair_limit = ((1 << 15) / (2 * signed_q)) as usize;
+        // Two products of reduced lanes each; |sum|·2^-16 + q/2 is a lane.
+        let pair_limit = ((((1i64 << 15) - signed_q) << 16) / (2 * signed_q * signed_q)) as usize;
         let arith = Self { level, q: q as i16, q_inv, barrett: barrett as i16, mac_limit, pair_limit };
         Ok((arith, forward, inverse))
     }
@@ -141,7 +153,7 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
     }
 
     #[inline(always)]
-    fn factors(&self, factors: &[[i16; L]; 2]) -> Factor<O::V> {
+    fn factors(&self, Factors(factors): &Factors<i16, L>) -> Factor<O::V> {
         Factor { value: self.level.load(&factors[0]), low: self.level.load(&factors[1]) }
     }
 
@@ -161,10 +173,22 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
     }
 
     #[inline(always)]
+    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
+        self.level.join::<H>(x, y)
+    }
+
+    #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         let o = self.level;
         let m = o.mul_low(x, factor.low);
         o.sub(o.mul_high(x, factor.value), o.mul_high(m, o.splat(self.q)))
+    }
+
+    #[inline(always)]
+    fn mul_loaded(&self, x: O::V, Factors([value, low]): &Factors<i16, L>) -> O::V {
+        let o = self.level;
+        let m = o.mul_low(x, o.load(low));
+        o.sub(o.mul_high_loaded(x, value), o.mul_high(m, o.splat(self.q)))
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Products of ML-KEM's ring: two coefficients a point, which stay neighbours in 16-bit lanes.
 
-use super::tables::Transform;
+use super::tables::{Factors, Transform};
+use super::whole::Whole;
 use super::{Arith, Mont16};
 use crate::Result;
 use crate::backend::cpu::lanes::Lanes16;
@@ -9,7 +10,7 @@ use crate::ring::ntt::Ntt;
 /// A transform of pairs, and the slots in turn with ones.
 pub(in crate::backend::cpu) struct PairTransform<O: Lanes16<L>, const L: usize> {
     pub(super) transform: Transform<Mont16<O, L>, L>,
-    slots: alloc::vec::Vec<[[i16; L]; 2]>,
+    slots: alloc::vec::Vec<Factors<i16, L>>,
 }
 
 impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
@@ -19,14 +20,21 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
     }
 
     pub(in crate::backend::cpu) fn new(level: O, ntt: &Ntt) -> Result<Self> {
-        let transform = Transform::<Mont16<O, L>, L>::new(level, ntt, 2)?;
+        let mut transform = Transform::<Mont16<O, L>, L>::new(level, ntt, 2)?;
+        let inverse = transform.arith.after_lazy_pairs(&transform.forward, ntt.shape().layers());
+        transform.whole = inverse.and_then(|inverse| Whole::new(&transform.forward, &inverse));
         let one = transform.arith.factor(1);
         let lane = |i: usize, x: i16, one: i16| if i.is_multiple_of(2) { one } else { x };
-        let mix = |[x, y]: &[[i16; L]; 2]| {
-            [core::array::from_fn(|i| lane(i, x[i], one[0])), core::array::from_fn(|i| lane(i, y[i], one[1]))]
+        let mix = |Factors([x, y]): &Factors<i16, L>| {
+            let lanes = |x: &[i16; L], one| core::array::from_fn(|i| lane(i, x[i], one));
+            Factors([lanes(x, one[0]), lanes(y, one[1])])
         };
         let slots = transform.slots.iter().map(mix).collect();
         Ok(Self { transform, slots })
+    }
+
+    pub(super) fn transform(&self) -> &Transform<Mont16<O, L>, L> {
+        &self.transform
     }
 
     pub(super) fn lanes(&self) -> usize {
@@ -47,9 +55,16 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         let a = a[..self.lanes()].as_chunks_mut::<L>().0;
         let b = b[..self.lanes()].as_chunks::<L>().0;
         for ((x, y), slots) in a.iter_mut().zip(b).zip(&self.slots) {
-            let y = arith.prepare_pairs(arith.load(y), arith.factors(slots));
+            let y = arith.prepare_pairs(arith.load(y), slots);
             arith.store(arith.redc_pairs(arith.mul_pairs(arith.load(x), y)), x);
         }
+    }
+
+    /// The product of one vector of pairs, lanes as the forward layers leave them.
+    #[inline(always)]
+    pub(super) fn product_vector(&self, v: usize, x: O::V, y: O::V) -> O::V {
+        let arith = self.transform.arith;
+        arith.redc_pairs(arith.mul_pairs(x, arith.prepare_pairs(y, &self.slots[v])))
     }
 
     /// Both factors of a vector side by side; [`Self::dot_all`] removes the factor of the products.
@@ -59,7 +74,7 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         let prepared = prepared[..2 * self.lanes()].as_chunks_mut::<L>().0.as_chunks_mut::<2>().0;
         let b = b[..self.lanes()].as_chunks::<L>().0;
         for ((x, p), slots) in b.iter().zip(prepared).zip(&self.slots) {
-            let [first, second] = arith.prepare_pairs(arith.load(x), arith.factors(slots));
+            let [first, second] = arith.prepare_pairs(arith.load(x), slots);
             arith.store(first, &mut p[0]);
             arith.store(second, &mut p[1]);
         }
@@ -71,35 +86,58 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         let vectors = self.transform.vectors;
         let (a, prepared) = (a.as_chunks::<L>().0, prepared.as_chunks::<L>().0.as_chunks::<2>().0);
         let (a, prepared) = (&a[..columns * vectors], &prepared[..columns * vectors]);
-        let limit = arith.pair_limit();
-        let one = arith.broadcast(&self.transform.mont_one);
         for (v, c) in out[..self.lanes()].as_chunks_mut::<L>().0.iter_mut().enumerate() {
-            let mut total = None;
-            let mut start = 0;
-            while start < columns {
-                let end = columns.min(start + limit);
-                let factors = |column: usize| {
-                    let i = column * vectors + v;
-                    (arith.load(&a[i]), [arith.load(&prepared[i][0]), arith.load(&prepared[i][1])])
-                };
-                let (x, y) = factors(start);
-                let mut acc = arith.mul_pairs(x, y);
-                for column in start + 1..end {
-                    let (x, y) = factors(column);
-                    acc = arith.mac_pairs(acc, x, y);
-                }
-                let part = arith.redc_pairs(acc);
-                total = Some(match total {
-                    None => part,
-                    Some(total) => arith.add_reduced(total, part),
-                });
-                start = end;
-            }
-            let total = match total {
-                None => arith.zero(),
-                Some(total) => total,
-            };
-            arith.store(arith.mul_reduced(total, one), c);
+            let sum = self.sum_of_pairs(columns, |column| {
+                let i = column * vectors + v;
+                (arith.load(&a[i]), [arith.load(&prepared[i][0]), arith.load(&prepared[i][1])])
+            });
+            arith.store(sum, c);
         }
+    }
+
+    pub(super) fn sums(&self) -> bool {
+        true
+    }
+
+    /// As [`Self::dot_all`], factors prepared on the way.
+    #[inline(always)]
+    pub(super) fn sum_all(&self, columns: usize, a: &[i16], b: &[i16], out: &mut [i16]) {
+        let arith = self.transform.arith;
+        let vectors = self.transform.vectors;
+        let (a, b) = (&a.as_chunks::<L>().0[..columns * vectors], &b.as_chunks::<L>().0[..columns * vectors]);
+        for ((v, c), slots) in out[..self.lanes()].as_chunks_mut::<L>().0.iter_mut().enumerate().zip(&self.slots) {
+            let sum = self.sum_of_pairs(columns, |column| {
+                let i = column * vectors + v;
+                (arith.load(&a[i]), arith.prepare_pairs(arith.load(&b[i]), slots))
+            });
+            arith.store(sum, c);
+        }
+    }
+
+    /// A sum of products of pairs, reduced, without the factor that products leave. Sums are kept as long as 32 bits
+    /// hold them.
+    #[inline(always)]
+    fn sum_of_pairs(&self, columns: usize, factors: impl Fn(usize) -> (O::V, [O::V; 2])) -> O::V {
+        let arith = self.transform.arith;
+        let limit = arith.pair_limit();
+        let mut total = None;
+        let mut start = 0;
+        while start < columns {
+            let end = columns.min(start + limit);
+            let mut acc = [arith.zero(); 2];
+            for column in start..end {
+                // One call alone: a closure that is not inlined loses the level's features.
+                let (x, y) = factors(column);
+                acc = arith.mac_pairs(acc, x, y);
+            }
+            let part = arith.redc_pairs(acc);
+            total = Some(match total {
+                None => part,
+                Some(total) => arith.add_reduced(arith.reduce_by(total, 0), arith.reduce_by(part, 0)),
+            });
+            start = end;
+        }
+        let total = total.unwrap_or(arith.zero());
+        arith.mul_reduced(total, arith.broadcast(&self.transform.mont_one))
     }
 }

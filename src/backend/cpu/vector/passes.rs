@@ -27,6 +27,8 @@ macro_rules! layer {
     )*};
 }
 
+pub(super) use layer;
+
 /// One pass over a part of a plane.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
@@ -92,7 +94,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
 
     /// What the last inverse layer multiplies with.
     #[inline(always)]
-    fn scale(&self, mont: bool) -> [A::W; 2] {
+    pub(super) fn scale(&self, mont: bool) -> [A::W; 2] {
         let scale = if mont { &self.mont_scale } else { &self.scale };
         [self.arith.broadcast(&scale[0]), self.arith.broadcast(&scale[1])]
     }
@@ -245,7 +247,11 @@ impl<'a, T, const L: usize> Steps<'a, T, L> {
 /// The factors of a node's layers, as in a heap: entry 1 the node's own, 2 and 3 its children's; entry 0 is unused.
 /// `node` counts from the number of nodes in its layer.
 #[inline(always)]
-fn node_factors<A: Arith<L>, const L: usize, const R: usize>(arith: &A, zetas: &[[A::T; 2]], node: usize) -> [A::W; R] {
+pub(super) fn node_factors<A: Arith<L>, const L: usize, const R: usize>(
+    arith: &A,
+    zetas: &[[A::T; 2]],
+    node: usize,
+) -> [A::W; R] {
     let mut w = [arith.broadcast(&zetas[node]); R];
     if R > 2 {
         let children = &zetas[2 * node..][..2];
@@ -263,7 +269,7 @@ fn node_factors<A: Arith<L>, const L: usize, const R: usize>(arith: &A, zetas: &
 }
 
 #[inline(always)]
-fn read<A: Arith<L>, const L: usize, const R: usize>(
+pub(super) fn read<A: Arith<L>, const L: usize, const R: usize>(
     arith: &A,
     node: &[[A::T; L]],
     j: usize,
@@ -279,7 +285,7 @@ fn read<A: Arith<L>, const L: usize, const R: usize>(
 }
 
 #[inline(always)]
-fn write<A: Arith<L>, const L: usize, const R: usize>(
+pub(super) fn write<A: Arith<L>, const L: usize, const R: usize>(
     arith: &A,
     x: &[A::V; R],
     node: &mut [[A::T; L]],
@@ -295,7 +301,7 @@ fn write<A: Arith<L>, const L: usize, const R: usize>(
 
 /// Layers between `R` vectors.
 #[inline(always)]
-fn forward_layers<A: Arith<L>, const L: usize, const R: usize>(
+pub(super) fn forward_layers<A: Arith<L>, const L: usize, const R: usize>(
     arith: &A,
     x: &mut [A::V; R],
     w: &[A::W; R],
@@ -307,8 +313,7 @@ fn forward_layers<A: Arith<L>, const L: usize, const R: usize>(
                 layer!(R, $layer, |I, _J, _K| { x[I] = arith.reduce_by(x[I], modes[$layer].multiple) });
             }
             layer!(R, $layer, |I, J, K| {
-                let t = arith.mul(x[J], w[K]);
-                (x[I], x[J]) = arith.forward_butterfly(x[I], t);
+                (x[I], x[J]) = arith.forward(x[I], x[J], w[K]);
             });
         };
     }
@@ -318,7 +323,7 @@ fn forward_layers<A: Arith<L>, const L: usize, const R: usize>(
 }
 
 #[inline(always)]
-fn inverse_layers<A: Arith<L>, const L: usize, const R: usize, const LAST: bool>(
+pub(super) fn inverse_layers<A: Arith<L>, const L: usize, const R: usize, const LAST: bool>(
     arith: &A,
     x: &mut [A::V; R],
     w: &[A::W; R],
@@ -340,7 +345,7 @@ fn inverse_layers<A: Arith<L>, const L: usize, const R: usize, const LAST: bool>
                     x[J] = arith.mul(difference, w[K]);
                 });
                 if modes[$layer].kind == Mode::REDUCE {
-                    layer!(R, $layer, |I, _J, _K| { x[I] = arith.reduce_by(x[I], modes[$layer].multiple) });
+                    layer!(R, $layer, |I, _J, _K| { x[I] = arith.reduce_sum(x[I], modes[$layer].multiple) });
                 }
             }
         };
@@ -363,11 +368,10 @@ fn forward_inside<A: Arith<L>, const L: usize, const R: usize, const H: usize>(
     let Some((zetas, mode)) = steps.next(R / 2) else { return };
     for k in 0..R / 2 {
         let (mut low, high) = arith.split::<H>(x[2 * k], x[2 * k + 1]);
-        let t = arith.mul(high, arith.factors(&zetas[k]));
         if mode.kind == Mode::REDUCE {
             low = arith.reduce_by(low, mode.multiple);
         }
-        (x[2 * k], x[2 * k + 1]) = arith.forward_butterfly(low, t);
+        (x[2 * k], x[2 * k + 1]) = arith.forward_loaded(low, high, &zetas[k]);
     }
 }
 
@@ -383,10 +387,10 @@ fn inverse_inside<A: Arith<L>, const L: usize, const R: usize, const H: usize>(
     let Some((zetas, mode)) = steps.next(R / 2) else { return };
     for k in 0..R / 2 {
         let (mut sum, difference) = arith.inverse_butterfly(x[2 * k], x[2 * k + 1], mode.multiple);
-        let difference = arith.mul(difference, arith.factors(&zetas[k]));
+        let difference = arith.mul_loaded(difference, &zetas[k]);
         if mode.kind == Mode::REDUCE {
-            sum = arith.reduce_by(sum, mode.multiple);
+            sum = arith.reduce_sum(sum, mode.multiple);
         }
-        (x[2 * k], x[2 * k + 1]) = arith.split::<H>(sum, difference);
+        (x[2 * k], x[2 * k + 1]) = arith.join::<H>(sum, difference);
     }
 }

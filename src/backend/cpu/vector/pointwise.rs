@@ -38,6 +38,12 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         }
     }
 
+    /// The product of one vector, in a transform of one plane.
+    #[inline(always)]
+    pub(super) fn product_vector(&self, _: usize, x: A::V, y: A::V) -> A::V {
+        self.arith.redc(self.arith.mac(self.arith.zero(), x, y))
+    }
+
     #[inline(always)]
     pub(super) fn prepare_all(&self, b: &[A::T], prepared: &mut [A::T]) {
         let b = b[..self.lanes()].as_chunks::<L>().0;
@@ -76,6 +82,23 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             for (v, c) in out.iter_mut().enumerate() {
                 arith.store(self.dot_vector(&arith, columns, k, v, a, prepared), c);
             }
+        }
+    }
+
+    /// Whether [`Transform::sum_all`] serves this transform: more planes need their factors prepared.
+    pub(super) fn sums(&self) -> bool {
+        self.planes == 1
+    }
+
+    /// A sum of products without preparation: the factor that the products leave is removed at the end.
+    #[inline(always)]
+    pub(super) fn sum_all(&self, columns: usize, a: &[A::T], b: &[A::T], out: &mut [A::T]) {
+        let arith = self.arith;
+        let one = arith.broadcast(&self.mont_one);
+        let (a, b, out) = (a.as_chunks::<L>().0, b.as_chunks::<L>().0, out.as_chunks_mut::<L>().0);
+        for (v, c) in out.iter_mut().enumerate() {
+            let sum = self.dot_vector(&arith, columns, 0, v, a, b);
+            arith.store(if A::WIDTH == 0 { sum } else { arith.mul_reduced(sum, one) }, c);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Unsigned lanes of 32 bits: Shoup's multiplication by constants, Montgomery reduction of sums of products.
 
 use super::Arith;
+use super::tables::Factors;
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes32;
@@ -75,8 +76,9 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     fn new(level: O, q: u64, layers: u32) -> Result<(Self, Schedule, Schedule)> {
         let m = Modulus::<u32>::new(q as u32)?;
         let limit = (1 << 32) / q;
-        // 6 multiples bring 64q below q.
-        let (forward, inverse) = unsigned(limit.min(64), 2, layers);
+        // 6 multiples bring 64q below q; the inverse ends with a product.
+        let (forward, _) = unsigned(limit.min(64), 2, layers);
+        let (_, inverse) = unsigned(limit, 2, layers);
         // k products below q² stay below q·2^32.
         let arith = Self { level, m, mac_limit: limit.min(1 << 20) as usize, ends: ends(&forward, 2) };
         Ok((arith, forward, inverse))
@@ -84,19 +86,22 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
 
     fn factor(&self, value: u64) -> [u32; 2] {
         let shoup = self.m.shoup(value as u32);
-        [shoup.value, shoup.quotient]
+        [shoup.quotient, shoup.value]
     }
 
     #[inline(always)]
     fn broadcast(&self, factor: &[u32; 2]) -> Factor<O::V> {
-        let quotient = self.level.splat(factor[1]);
-        Factor { value: self.level.splat(factor[0]), quotient, odd_quotient: quotient }
+        let quotient = self.level.splat(factor[0]);
+        Factor { value: self.level.splat(factor[1]), quotient, odd_quotient: quotient }
     }
 
     #[inline(always)]
-    fn factors(&self, factors: &[[u32; L]; 2]) -> Factor<O::V> {
-        let quotient = self.level.load(&factors[1]);
-        Factor { value: self.level.load(&factors[0]), quotient, odd_quotient: self.level.odd(quotient) }
+    fn factors(&self, Factors(factors): &Factors<u32, L>) -> Factor<O::V> {
+        let [quotient, value] = factors;
+        // One lane further: odd lanes in even places without an instruction.
+        let odd = factors.as_flattened()[1..].first_chunk().unwrap_or(quotient);
+        let o = self.level;
+        Factor { value: o.load(value), quotient: o.load(quotient), odd_quotient: o.load(odd) }
     }
 
     #[inline(always)]
@@ -112,6 +117,11 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     #[inline(always)]
     fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
         self.level.split::<H>(x, y)
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
+        self.level.join::<H>(x, y)
     }
 
     #[inline(always)]
@@ -187,6 +197,13 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
         let odd = o.mul_even(o.mul_even(acc.odd, q_inv), q);
         let difference = o.sub(o.high_halves(acc.even, acc.odd), o.high_halves(even, odd));
         o.min(difference, o.add(difference, q))
+    }
+
+    /// A product of lanes below `k·q` is below `k²·q²`: with `k²·q < 2^32` its reduction is below `q`.
+    fn after_lazy_product(&self, forward: &Schedule, layers: u32) -> Option<Schedule> {
+        let bound = forward.bound as u64;
+        let q = self.m.value() as u64;
+        (bound * bound * q < 1 << 32).then(|| unsigned((1 << 32) / q, 2, layers).1)
     }
 
     #[inline(always)]

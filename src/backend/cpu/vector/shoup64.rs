@@ -5,6 +5,7 @@
 
 use super::Arith;
 use super::shoup32::ends;
+use super::tables::Factors;
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes64;
@@ -36,7 +37,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Shoup64<O, L, TIGHT> {
     #[inline(always)]
     fn csub(&self, x: O::V, multiple: u32) -> O::V {
         let o = self.level;
-        o.min(x, o.sub(x, o.splat(self.m.value().wrapping_mul(multiple as u64))))
+        o.unless_negative(o.sub(x, o.splat(self.m.value().wrapping_mul(multiple as u64))), x)
     }
 
     /// High halves of products.
@@ -60,7 +61,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     type Acc = O::V;
 
     const WIDTH: u32 = 64;
-    const RADIX: usize = 8;
+    const RADIX: usize = if L == 8 { 8 } else { 4 };
 
     fn supports(q: u64) -> bool {
         q % 2 == 1 && q > 2 && if TIGHT { q < 1 << 62 } else { q < 1 << 61 }
@@ -86,7 +87,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     }
 
     #[inline(always)]
-    fn factors(&self, factors: &[[u64; L]; 2]) -> Factor<O::V> {
+    fn factors(&self, Factors(factors): &Factors<u64, L>) -> Factor<O::V> {
         let o = self.level;
         let quotient = o.load(&factors[1]);
         Factor { value: o.load(&factors[0]), quotient, quotient_high: o.high(quotient) }
@@ -108,13 +109,18 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     }
 
     #[inline(always)]
+    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
+        self.level.join::<H>(x, y)
+    }
+
+    #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         let o = self.level;
         let high = o.high(x);
         let first = o.high(o.mul_half(high, factor.quotient));
         let second = o.high(o.mul_half(x, factor.quotient_high));
         let estimate = o.add(o.mul_half(high, factor.quotient_high), o.add(first, second));
-        let t = o.sub(o.mul_low(x, factor.value), o.mul_low(estimate, o.splat(self.m.value())));
+        let t = o.mul_low_difference(x, factor.value, estimate, o.splat(self.m.value()));
         if TIGHT { self.csub(t, 2) } else { t }
     }
 
@@ -170,7 +176,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
         let q = o.splat(self.m.value());
         let m = o.mul_low(o.mul_low(x, y), o.splat(self.m.q_inv()));
         let difference = o.sub(self.mul_high(x, y), self.mul_high(m, q));
-        o.add(acc, o.min(difference, o.add(difference, q)))
+        o.add(acc, o.unless_negative(difference, o.add(difference, q)))
     }
 
     #[inline(always)]

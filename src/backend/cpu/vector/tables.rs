@@ -3,15 +3,18 @@
 use alloc::vec::Vec;
 
 use super::Arith;
+use super::whole::Whole;
 use crate::Result;
-use crate::backend::cpu::lanes::transpose;
+use crate::backend::cpu::kernels::Lane;
 use crate::backend::cpu::schedule::{Mode, Schedule};
 use crate::ring::ntt::Ntt;
 
 /// A factor in all lanes.
 type Factor<T> = [T; 2];
-/// A factor in each lane.
-pub(super) type Factors<T, const L: usize> = [[T; L]; 2];
+/// A factor in each lane. Aligned: an access that crosses cache lines costs twice.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(in crate::backend::cpu) struct Factors<T, const L: usize>(pub(super) [[T; L]; 2]);
 
 /// One transform in the factors of a word class.
 pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
@@ -33,6 +36,12 @@ pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
     pub(super) inverse: Schedule,
     /// The inverse's modes by layer, the last one's first.
     pub(super) inverse_modes: Vec<Mode>,
+    /// The inverse's modes by layer after a product of lanes as the forward layers leave them, where there may be one.
+    pub(super) whole: Option<Whole>,
+    /// All factors of a tail in the order of a whole product: those of the layers between its vectors, as in a heap
+    /// from the outermost, then those inside; and for the inverse, inside first.
+    pub(super) whole_zetas: Vec<Factors<A::T, L>>,
+    pub(super) whole_inverse_zetas: Vec<Factors<A::T, L>>,
     /// `zetas[nodes + i]` of the layers between vectors.
     pub(super) zetas: Vec<Factor<A::T>>,
     pub(super) inverse_zetas: Vec<Factor<A::T>>,
@@ -51,6 +60,9 @@ pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
     /// The place of each lane in the canonical order.
     pub(super) order: Vec<u32>,
 }
+
+/// Whole products are compiled up to this many vectors.
+const WHOLE_VECTORS: usize = 32;
 
 /// A part of a plane that stays in the first-level cache with its factors.
 const CACHED_BYTES: usize = 1 << 14;
@@ -74,7 +86,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             part >>= passes[outer];
             outer += 1;
         }
-        let positions = positions::<L>(vectors, tail, together);
+        let positions = positions::<A, L>(&arith, vectors, together);
         let inverses: Vec<u64> = ntt.zetas().iter().map(|z| invert(*z)).collect();
         let one = m.pow(m.reduce(2), A::WIDTH as u64);
         let n_inv = invert(m.reduce(shape.points as u64));
@@ -102,6 +114,26 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             }
             out
         };
+        let (tail_zetas, inverse_tail_zetas) = (tails(ntt.zetas(), false), tails(&inverses, true));
+        let whole_tails = |zetas: &[u64], inside: &[Factors<A::T, L>], backwards: bool| {
+            let (blocks, mut out) = (vectors / tail, Vec::new());
+            for (block, inside) in inside.chunks_exact(inside.len() / blocks).enumerate() {
+                let layers = 0..tail.ilog2();
+                let nodes = layers.flat_map(|i| (blocks + block << i)..(blocks + block + 1 << i));
+                let between = nodes.map(|node| gather(&arith, core::iter::repeat_n(zetas[node], L)));
+                if backwards {
+                    out.extend(inside);
+                    out.extend(between);
+                } else {
+                    out.extend(between);
+                    out.extend(inside);
+                }
+            }
+            out
+        };
+        let whole =
+            arith.after_lazy_product(&forward, shape.layers()).and_then(|inverse| Whole::new(&forward, &inverse));
+        let small = vectors <= WHOLE_VECTORS;
         let planes = shape.width / together;
         let order = (0..planes as u32).flat_map(|plane| last.iter().map(move |p| p * planes as u32 + plane)).collect();
         Ok(Self {
@@ -114,19 +146,26 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             tail,
             zetas: uniform(ntt.zetas()),
             inverse_zetas: uniform(&inverses),
-            tail_zetas: tails(ntt.zetas(), false),
-            inverse_tail_zetas: tails(&inverses, true),
+            whole_zetas: if small { whole_tails(ntt.zetas(), &tail_zetas, false) } else { Vec::new() },
+            whole_inverse_zetas: if small { whole_tails(&inverses, &inverse_tail_zetas, true) } else { Vec::new() },
+            whole,
+            tail_zetas,
+            inverse_tail_zetas,
             slots: slots(m.reduce(1)),
             mont_slots: slots(one),
             mont_one: arith.factor(one),
             scale: scale(n_inv),
             mont_scale: scale(m.mul(n_inv, one)),
             order,
-            inverse_modes: core::iter::once(inverse.last).chain(inverse.modes.iter().rev().copied()).collect(),
+            inverse_modes: by_layer(&inverse),
             forward,
             inverse,
             arith,
         })
+    }
+
+    pub(super) fn transform(&self) -> &Self {
+        self
     }
 
     /// Lanes of a polynomial.
@@ -135,18 +174,20 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     }
 }
 
-/// Splits the layers between vectors: those of the passes, then the vectors of a tail.
+/// The modes of an inverse by layer, the last one's first.
+fn by_layer(inverse: &Schedule) -> Vec<Mode> {
+    core::iter::once(inverse.last).chain(inverse.modes.iter().rev().copied()).collect()
+}
+
+/// Splits the layers between vectors: those of the passes, then the vectors of a tail. Eight vectors a tail, because
+/// four leave only two butterflies at a time to hide the latency of a chain of layers.
 fn plan(layers: u32, radix: u32) -> (Vec<u32>, usize) {
-    let tail = match layers {
-        _ if layers <= radix => layers,
-        // A pass of one layer alone would be all loads and stores.
-        _ if layers == radix + 1 && radix > 2 => radix - 1,
-        _ => radix,
-    };
+    let tail = layers.min(3);
     let mut rest = layers - tail;
     let mut passes = Vec::new();
     while rest > 0 {
-        let count = rest.div_ceil(radix);
+        // Three layers of eight vectors beat two passes even where there are registers for four only.
+        let count = if rest == 3 { 1 } else { rest.div_ceil(radix) };
         passes.push(rest.div_ceil(count));
         rest -= rest.div_ceil(count);
     }
@@ -155,21 +196,41 @@ fn plan(layers: u32, radix: u32) -> (Vec<u32>, usize) {
 
 /// The place of every lane in the canonical order, as seen by each layer inside a vector (with its half length), and
 /// after the last one (half length 0).
-fn positions<const L: usize>(vectors: usize, tail: usize, together: usize) -> Vec<(usize, Vec<u32>)> {
+fn positions<A: Arith<L>, const L: usize>(arith: &A, vectors: usize, together: usize) -> Vec<(usize, Vec<u32>)> {
     let mut lanes: Vec<u32> = (0..(vectors * L) as u32).collect();
     let mut out = Vec::new();
     let mut half = L / 2;
     while half >= together {
+        let places = places::<A, L>(arith, half);
         for pair in lanes.chunks_exact_mut(2 * L) {
-            let (x, y) = pair.split_at_mut(L);
-            transpose(half, x, y);
+            let before = pair.to_vec();
+            for (lane, place) in pair.iter_mut().zip(&places) {
+                *lane = before[*place];
+            }
         }
         out.push((half, lanes.clone()));
         half /= 2;
     }
-    debug_assert!(vectors.is_multiple_of(tail));
     out.push((0, lanes));
     out
+}
+
+/// Where each lane of two vectors comes from when they are split.
+fn places<A: Arith<L>, const L: usize>(arith: &A, half: usize) -> Vec<usize> {
+    let vector = |first: usize| arith.load(&core::array::from_fn(|i| A::T::load((first + i) as u64)));
+    let (x, y) = (vector(0), vector(L));
+    let (x, y) = match half {
+        1 => arith.split::<1>(x, y),
+        2 => arith.split::<2>(x, y),
+        4 => arith.split::<4>(x, y),
+        8 => arith.split::<8>(x, y),
+        _ => arith.split::<16>(x, y),
+    };
+    let mut out = [[A::T::default(); L]; 2];
+    arith.store(x, &mut out[0]);
+    arith.store(y, &mut out[1]);
+    // Places are not negative: no modulus is added.
+    out.as_flattened().iter().map(|place| place.store(0) as usize).collect()
 }
 
 /// Factors, one for each lane.
@@ -179,7 +240,7 @@ fn gather<A: Arith<L>, const L: usize>(arith: &A, values: impl Iterator<Item = u
         let [first, second] = arith.factor(value);
         (out[0][i], out[1][i]) = (first, second);
     }
-    out
+    Factors(out)
 }
 
 #[cfg(test)]
@@ -192,18 +253,8 @@ mod tests {
             for layers in 1..20 {
                 let (passes, tail) = plan(layers, radix);
                 assert_eq!(passes.iter().sum::<u32>() + tail.ilog2(), layers);
-                assert!(passes.iter().all(|p| (1..=radix).contains(p)) && tail >= 2);
+                assert!(passes.iter().all(|p| (1..=3).contains(p)) && tail >= 2);
             }
-        }
-    }
-
-    #[test]
-    fn positions_are_a_permutation() {
-        for together in [1, 2] {
-            let positions = positions::<16>(8, 4, together);
-            let mut last = positions.last().unwrap().1.clone();
-            last.sort_unstable();
-            assert!(last.iter().enumerate().all(|(i, p)| i == *p as usize));
         }
     }
 }

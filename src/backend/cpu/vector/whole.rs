@@ -1,0 +1,315 @@
+//! Whole products of small rings in one function: operands are read once as they lie in memory, lanes stay lazy
+//! between the transforms, the second factor's tail, the product and the inverse's tail happen in registers.
+#![allow(clippy::needless_range_loop)]
+
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+
+use zeroize::optimization_barrier;
+
+use super::Arith;
+use super::passes::{forward_layers, inverse_layers, layer, node_factors, read, write};
+use super::tables::{Factors, Transform};
+use crate::backend::cpu::schedule::{Mode, Schedule};
+
+/// Vectors of a tail.
+const T: usize = 8;
+
+/// Scratch memory at the start of a cache line.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
+/// A shape for which a whole product is compiled; layers count from the one over the whole polynomial.
+pub(super) trait Shape {
+    /// Coefficients at a point that stay neighbours.
+    const TOGETHER: usize;
+    /// Bit `i`: layer `i` reduces.
+    const FORWARD: u32;
+    /// Bit `i`: inverse layer `i` reduces its sums.
+    const INVERSE: u32;
+}
+
+/// All layers of this ring's schedule are free.
+pub(super) struct Free;
+
+impl Shape for Free {
+    const TOGETHER: usize = 1;
+    const FORWARD: u32 = 0;
+    const INVERSE: u32 = 0;
+}
+
+/// ML-KEM: 5q after the forward layers, 3q after the product, so sums are reduced in the first inverse layer and once
+/// more three layers later.
+pub(super) struct KemPairs;
+
+impl Shape for KemPairs {
+    const TOGETHER: usize = 2;
+    const FORWARD: u32 = 0;
+    const INVERSE: u32 = 1 << 6 | 1 << 3;
+}
+
+/// What a layer does, its kind known when the code is compiled.
+#[inline(always)]
+fn step(mask: u32, modes: &[Mode], layer: usize) -> Mode {
+    let kind = if mask >> layer & 1 == 1 { Mode::REDUCE } else { Mode::FREE };
+    Mode { kind, multiple: modes[layer].multiple }
+}
+
+/// The modes of the layers from `layer` on, as many as `R` vectors have.
+#[inline(always)]
+fn modes<const R: usize>(mask: u32, all: &[Mode], layer: usize) -> [Mode; 3] {
+    let mut out = [Mode::NONE; 3];
+    for i in 0..R.ilog2() as usize {
+        out[i] = step(mask, all, layer + i);
+    }
+    out
+}
+
+/// Bit `i`: layer `i` reduces. Nothing for layers that do anything else, or more than there are bits.
+fn mask(modes: &[Mode]) -> Option<u32> {
+    let mut out = 0;
+    for (i, mode) in modes.iter().enumerate() {
+        out |= match mode.kind {
+            Mode::FREE => 0,
+            Mode::REDUCE => 1u32.checked_shl(i as u32)?,
+            _ => return None,
+        };
+    }
+    Some(out)
+}
+
+/// What a transform must be for a compiled shape, and its inverse's modes by layer after a lazy product.
+pub(super) struct Whole {
+    forward: u32,
+    inverse: u32,
+    modes: Vec<Mode>,
+}
+
+impl Whole {
+    /// From the schedules, where layers are free or reduce.
+    pub(super) fn new(forward: &Schedule, inverse: &Schedule) -> Option<Self> {
+        let modes: Vec<Mode> = core::iter::once(inverse.last).chain(inverse.modes.iter().rev().copied()).collect();
+        Some(Self { forward: mask(&forward.modes)?, inverse: mask(&modes)?, modes })
+    }
+}
+
+impl<A: Arith<L>, const L: usize> Transform<A, L> {
+    /// Whether [`Transform::multiply_whole`] with these constants serves this transform.
+    pub(super) fn is_whole<S: Shape, const V: usize, const R: usize>(&self) -> bool {
+        let Some(whole) = &self.whole else { return false };
+        let factors = V / T * (T - 1 + T / 2 * inside::<S, L>());
+        (V, self.planes, self.vectors) == (R * T, 1, V)
+            && (self.tail, self.together) == (T, S::TOGETHER)
+            && (self.whole_zetas.len(), self.whole_inverse_zetas.len()) == (factors, factors)
+            && (whole.forward, whole.inverse) == (S::FORWARD, S::INVERSE)
+    }
+
+    /// Canonical lanes `a · b` to canonical lanes of `out`: a pass of `R` vectors unless `R` is 1, and tails.
+    ///
+    /// # Safety
+    /// [`Transform::is_whole`] with the same constants.
+    #[inline(always)]
+    pub(super) unsafe fn multiply_whole<S: Shape, const V: usize, const R: usize>(
+        &self,
+        a: &[A::T],
+        b: &[A::T],
+        out: &mut [A::T],
+        product: impl Fn(usize, A::V, A::V) -> A::V,
+    ) {
+        let arith = &{ self.arith };
+        let (a, b) = (&a.as_chunks::<L>().0[..V], &b.as_chunks::<L>().0[..V]);
+        let out = &mut out.as_chunks_mut::<L>().0[..V];
+        let Some(Whole { modes: inverse, .. }) = &self.whole else { return };
+        let scale = &self.scale(true);
+        let per_block = T - 1 + T / 2 * inside::<S, L>();
+        let forward = self.whole_zetas.as_ptr();
+        let backward = self.whole_inverse_zetas.as_ptr();
+        if R == 1 {
+            let (mut x, mut y) = (read::<A, L, T>(arith, a, 0, 1), read::<A, L, T>(arith, b, 0, 1));
+            // SAFETY: the tables have `per_block` factors for each of `V / T` blocks, which the caller checked.
+            unsafe {
+                self.forward_tail::<S, R>(arith, forward, &mut x);
+                self.forward_tail::<S, R>(arith, forward, &mut y);
+                for k in 0..T {
+                    x[k] = product(k, x[k], y[k]);
+                }
+                self.inverse_tail::<S, R>(arith, backward, &mut x, inverse, scale);
+            }
+            return write(arith, &x, out, 0, 1);
+        }
+        // Aligned, as operands need not be.
+        let mut lanes = Aligned([[const { MaybeUninit::uninit() }; V]; 2]);
+        let [x, y] = &mut lanes.0;
+        self.forward_head::<S, R>(arith, a, x);
+        self.forward_head::<S, R>(arith, b, y);
+        // SAFETY: the passes wrote all vectors.
+        let (x, y) = unsafe { (written(x), written(y)) };
+        for (i, (x, y)) in x.as_chunks_mut::<T>().0.iter_mut().zip(y.as_chunks::<T>().0).enumerate() {
+            // SAFETY: as above.
+            let forward = unsafe { forward.add(i * per_block) };
+            let mut t = read::<A, L, T>(arith, x, 0, 1);
+            // SAFETY: as above.
+            unsafe { self.forward_tail::<S, R>(arith, forward, &mut t) };
+            write(arith, &t, x, 0, 1);
+            // Factors are loaded again for the other operand: kept, they would drive lanes out of registers.
+            optimization_barrier(x);
+            let mut t = read::<A, L, T>(arith, y, 0, 1);
+            // SAFETY: as above.
+            unsafe { self.forward_tail::<S, R>(arith, forward, &mut t) };
+            for k in 0..T {
+                arith.store(product(i * T + k, arith.load(&x[k]), t[k]), &mut x[k]);
+            }
+        }
+        // A loop of its own: an inverse tail waits for its own results most of the time, and only what is independent
+        // and near fills the gaps.
+        for (i, x) in x.as_chunks_mut::<T>().0.iter_mut().enumerate() {
+            let mut t = read::<A, L, T>(arith, x, 0, 1);
+            // SAFETY: as above.
+            unsafe { self.inverse_tail::<S, R>(arith, backward.add(i * per_block), &mut t, inverse, scale) };
+            write(arith, &t, x, 0, 1);
+        }
+        let erased = arith.load(&[A::T::default(); L]);
+        let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, 1);
+        let modes = modes::<R>(S::INVERSE, inverse, 0);
+        for j in 0..V / R {
+            let mut x = read::<A, L, R>(arith, x, j, V / R);
+            inverse_layers::<A, L, R, true>(arith, &mut x, &w, &modes, scale);
+            write(arith, &x, out, j, V / R);
+        }
+        for vector in lanes.0.as_flattened_mut() {
+            // SAFETY: a vector's memory; volatile, so that the writes happen.
+            unsafe { core::ptr::write_volatile(vector.as_mut_ptr().cast(), erased) };
+        }
+    }
+
+    /// The pass over the whole polynomial.
+    #[inline(always)]
+    fn forward_head<S: Shape, const R: usize>(&self, arith: &A, from: &[[A::T; L]], to: &mut [MaybeUninit<[A::T; L]>]) {
+        let step = from.len() / R;
+        let w = node_factors::<A, L, R>(arith, &self.zetas, 1);
+        let modes = modes::<R>(S::FORWARD, &self.forward.modes, 0);
+        for j in 0..step {
+            let mut x = read::<A, L, R>(arith, from, j, step);
+            forward_layers(arith, &mut x, &w, &modes);
+            for k in 0..R {
+                let mut vector = [A::T::default(); L];
+                arith.store(x[k], &mut vector);
+                to[j + k * step].write(vector);
+            }
+        }
+    }
+
+    /// All further layers of a block.
+    ///
+    /// # Safety
+    /// `zetas` has all factors of a block.
+    #[inline(always)]
+    unsafe fn forward_tail<S: Shape, const R: usize>(
+        &self,
+        arith: &A,
+        zetas: *const Factors<A::T, L>,
+        x: &mut [A::V; T],
+    ) {
+        let head = R.ilog2() as usize;
+        macro_rules! between {
+            ($($layer:literal)*) => {$(
+                let mode = step(S::FORWARD, &self.forward.modes, head + $layer);
+                layer!(T, $layer, |I, J, K| {
+                    if mode.kind == Mode::REDUCE {
+                        x[I] = arith.reduce_by(x[I], mode.multiple);
+                    }
+                    // SAFETY: nodes 1 to 7 come first.
+                    (x[I], x[J]) = arith.forward_loaded(x[I], x[J], unsafe { &*zetas.add(K - 1) });
+                });
+            )*};
+        }
+        between!(0 1 2);
+        macro_rules! inside {
+            ($($H:literal)*) => {$(
+                if $H < L && $H >= S::TOGETHER {
+                    let layer = L.ilog2() as usize - 1 - ($H as usize).ilog2() as usize;
+                    let mode = step(S::FORWARD, &self.forward.modes, head + 3 + layer);
+                    for k in 0..T / 2 {
+                        let (mut low, high) = arith.split::<$H>(x[2 * k], x[2 * k + 1]);
+                        if mode.kind == Mode::REDUCE {
+                            low = arith.reduce_by(low, mode.multiple);
+                        }
+                        // SAFETY: four factors a layer follow.
+                        let w = unsafe { &*zetas.add(T - 1 + layer * (T / 2) + k) };
+                        (x[2 * k], x[2 * k + 1]) = arith.forward_loaded(low, high, w);
+                    }
+                }
+            )*};
+        }
+        inside!(16 8 4 2 1);
+    }
+
+    /// The inverse of [`Transform::forward_tail`].
+    ///
+    /// # Safety
+    /// `zetas` has all factors of a block.
+    #[inline(always)]
+    unsafe fn inverse_tail<S: Shape, const R: usize>(
+        &self,
+        arith: &A,
+        zetas: *const Factors<A::T, L>,
+        x: &mut [A::V; T],
+        modes: &[Mode],
+        scale: &[A::W; 2],
+    ) {
+        let head = R.ilog2() as usize;
+        let count = inside::<S, L>();
+        macro_rules! inside {
+            ($($H:literal)*) => {$(
+                if $H < L && $H >= S::TOGETHER {
+                    let layer = L.ilog2() as usize - 1 - ($H as usize).ilog2() as usize;
+                    let mode = step(S::INVERSE, modes, head + 3 + layer);
+                    for k in 0..T / 2 {
+                        let (mut sum, difference) = arith.inverse_butterfly(x[2 * k], x[2 * k + 1], mode.multiple);
+                        // SAFETY: four factors a layer, the innermost first.
+                        let w = unsafe { &*zetas.add((count - 1 - layer) * (T / 2) + k) };
+                        let difference = arith.mul_loaded(difference, w);
+                        if mode.kind == Mode::REDUCE {
+                            sum = arith.reduce_sum(sum, mode.multiple);
+                        }
+                        (x[2 * k], x[2 * k + 1]) = arith.join::<$H>(sum, difference);
+                    }
+                }
+            )*};
+        }
+        inside!(1 2 4 8 16);
+        macro_rules! between {
+            ($($layer:literal)*) => {$(
+                let mode = step(S::INVERSE, modes, head + $layer);
+                layer!(T, $layer, |I, J, K| {
+                    let (sum, difference) = arith.inverse_butterfly(x[I], x[J], mode.multiple);
+                    if head + $layer == 0 {
+                        x[I] = arith.mul_canonical(sum, scale[0]);
+                        x[J] = arith.mul_canonical(difference, scale[1]);
+                    } else {
+                        // SAFETY: the factors of nodes 1 to 7 come last.
+                        x[J] = arith.mul_loaded(difference, unsafe { &*zetas.add(count * (T / 2) + K - 1) });
+                        x[I] = if mode.kind == Mode::REDUCE { arith.reduce_sum(sum, mode.multiple) } else { sum };
+                    }
+                });
+            )*};
+        }
+        between!(2 1 0);
+    }
+}
+
+/// Memory that was written.
+///
+/// # Safety
+/// All of it was.
+#[inline(always)]
+unsafe fn written<T>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
+    // SAFETY: the same memory, initialised.
+    unsafe { &mut *(core::ptr::from_mut(memory) as *mut [T]) }
+}
+
+/// Layers inside a vector.
+#[inline(always)]
+fn inside<S: Shape, const L: usize>() -> usize {
+    (L.ilog2() - S::TOGETHER.ilog2()) as usize
+}
