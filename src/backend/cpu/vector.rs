@@ -13,8 +13,6 @@ mod ifma;
 pub(super) mod lift;
 #[cfg(test)]
 mod model;
-#[cfg(test)]
-mod modelled;
 mod mont16;
 mod pairs;
 mod passes;

@@ -76,7 +76,7 @@ impl<O: Lanes52<L>, const L: usize> Ifma<O, L> {
         for _ in 1..layers {
             let multiple = bound;
             inverse.push(if 4 * bound as u64 * q <= END && bound < 1 << 16 {
-                bound = 2 * bound;
+                bound *= 2;
                 Mode { kind: Mode::FREE, multiple }
             } else {
                 bound = bound.max(2);

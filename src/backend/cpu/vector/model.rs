@@ -2,6 +2,9 @@
 //! lanes panic where a sum leaves their range. Only for classes whose kernels AVX2 does not have in the same shape:
 //! each class costs its share of compile time.
 
+#[cfg(test)]
+mod tests;
+
 use crate::backend::cpu::lanes::{Lanes16, Lanes52, Lanes64};
 
 /// A level whose vectors are arrays.

@@ -119,7 +119,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             let (blocks, mut out) = (vectors / tail, Vec::new());
             for (block, inside) in inside.chunks_exact(inside.len() / blocks).enumerate() {
                 let layers = 0..tail.ilog2();
-                let nodes = layers.flat_map(|i| (blocks + block << i)..(blocks + block + 1 << i));
+                let nodes = layers.flat_map(|i| ((blocks + block) << i)..((blocks + block + 1) << i));
                 let between = nodes.map(|node| gather(&arith, core::iter::repeat_n(zetas[node], L)));
                 if backwards {
                     out.extend(inside);

@@ -1,12 +1,12 @@
-//! The kernels of AVX-512 on modelled vectors against the portable kernels: every operation, all word classes, moduli
+//! The kernels of AVX-512 on modelled vectors against the portable kernels: every operation, moduli
 //! at the ends of each class, operands at their ends.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::model::Model;
-use super::{Ifma, PairTransform, Shoup32, Transform};
+use super::super::{Ifma, PairTransform, Shoup32, Transform};
+use super::Model;
 use crate::arith::{Direction, Word, ntt_primes};
 use crate::backend::cpu::avx2::Avx2;
 use crate::backend::cpu::direct::Direct;
