@@ -72,6 +72,12 @@ impl<T: Lane> Checked<T> {
     }
 
     #[inline]
+    pub(super) fn forward_from(&self, coefficients: Words<'_>, a: &mut [T]) {
+        self.kernels.forward_from(coefficients, a);
+        debug_bounds!(&*a, T::reduced(self.q), "result of the forward transform");
+    }
+
+    #[inline]
     pub(super) fn inverse(&self, a: &mut [T], mont: bool) {
         debug_bounds!(&*a, T::reduced(self.q), "operand of the inverse transform");
         self.kernels.inverse(a, mont);

@@ -76,8 +76,7 @@ impl<T: Lane> Direct<T> {
 
     pub(super) fn forward<W: Word>(&self, coefficients: &[W], out: &mut [u64]) {
         let out = lanes_mut::<T>(out, self.kernels.len());
-        self.kernels.load(Words::new(coefficients), out);
-        self.kernels.forward(out);
+        self.kernels.forward_from(Words::new(coefficients), out);
     }
 
     pub(super) fn inverse<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
@@ -140,10 +139,8 @@ impl<T: Lane> Direct<T> {
         with_scratch(2 * len + self.kernels.product_scratch(), |scratch: &mut [T]| {
             let (a_lanes, rest) = scratch.split_at_mut(len);
             let (b_lanes, rest) = rest.split_at_mut(len);
-            self.kernels.load(Words::new(a), a_lanes);
-            self.kernels.forward(a_lanes);
-            self.kernels.load(Words::new(b), b_lanes);
-            self.kernels.forward(b_lanes);
+            self.kernels.forward_from(Words::new(a), a_lanes);
+            self.kernels.forward_from(Words::new(b), b_lanes);
             self.kernels.product(a_lanes, b_lanes, rest);
             self.kernels.inverse(a_lanes, true);
             self.kernels.store(a_lanes, WordsMut::new(out));

@@ -241,6 +241,13 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
     /// Reduced in, reduced out.
     fn forward(&self, a: &mut [T]);
 
+    /// [`Kernels::load`] and [`Kernels::forward`], without passing over the lanes for the first alone where words are
+    /// lanes.
+    fn forward_from(&self, coefficients: Words<'_>, a: &mut [T]) {
+        self.load(coefficients, a);
+        self.forward(a);
+    }
+
     /// Inverse transform, scaled; `mont` removes the factor that [`Kernels::product`] leaves.
     ///
     /// # Bounds

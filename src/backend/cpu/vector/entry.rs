@@ -31,6 +31,11 @@ macro_rules! pass {
     }};
 }
 
+/// A forward transform from its first or its second pass on.
+trait ForwardPasses<T> {
+    fn forward_from_pass(&self, a: &mut [T], skip: usize);
+}
+
 /// The memory of a vector.
 trait Shape {
     type Vector;
@@ -43,6 +48,23 @@ impl<A: Arith<L>, const L: usize> Shape for Transform<A, L> {
 /// [`Kernels`] for `$T`, whose transform is a `$Transform`; behind them the constants of whole products, if any.
 macro_rules! kernels {
     ($T:ty, $Transform:ty, $Lane:ty, $features:literal $(, $Whole:ident, $($whole:tt),*)?) => {
+        impl ForwardPasses<$Lane> for $T {
+            fn forward_from_pass(&self, a: &mut [$Lane], skip: usize) {
+                let t = self.transform();
+                t.forward_passes(a, skip, |part, pass| {
+                    let (layer, first) = (pass.layer, pass.first);
+                    match (pass.radix, pass.tail) {
+                        (2, false) => pass!($features, $Transform, forward_nodes::<2>, t, part, layer, first),
+                        (4, false) => pass!($features, $Transform, forward_nodes::<4>, t, part, layer, first),
+                        (_, false) => pass!($features, $Transform, forward_nodes::<8>, t, part, layer, first),
+                        (2, true) => pass!($features, $Transform, forward_tails::<2>, t, part, layer, first),
+                        (4, true) => pass!($features, $Transform, forward_tails::<4>, t, part, layer, first),
+                        (_, true) => pass!($features, $Transform, forward_tails::<8>, t, part, layer, first),
+                    }
+                });
+            }
+        }
+
         impl Kernels<$Lane> for $T {
             fn len(&self) -> usize {
                 self.lanes()
@@ -81,18 +103,32 @@ macro_rules! kernels {
             }
 
             fn forward(&self, a: &mut [$Lane]) {
-                let t = self.transform();
-                t.forward_passes(a, |part, pass| {
-                    let (layer, first) = (pass.layer, pass.first);
-                    match (pass.radix, pass.tail) {
-                        (2, false) => pass!($features, $Transform, forward_nodes::<2>, t, part, layer, first),
-                        (4, false) => pass!($features, $Transform, forward_nodes::<4>, t, part, layer, first),
-                        (_, false) => pass!($features, $Transform, forward_nodes::<8>, t, part, layer, first),
-                        (2, true) => pass!($features, $Transform, forward_tails::<2>, t, part, layer, first),
-                        (4, true) => pass!($features, $Transform, forward_tails::<4>, t, part, layer, first),
-                        (_, true) => pass!($features, $Transform, forward_tails::<8>, t, part, layer, first),
-                    }
-                });
+                self.forward_from_pass(a, 0);
+            }
+
+            fn forward_from(&self, coefficients: Words<'_>, a: &mut [$Lane]) {
+                let (t, lanes) = (self.transform(), self.lanes());
+                let words = (<$Lane>::of_words(coefficients), t.passes.first());
+                let (Some(from), Some(layers), 1) = (words.0, words.1, t.planes) else {
+                    self.load(coefficients, a);
+                    return self.forward(a);
+                };
+                let (from, to) = (from[..lanes].as_chunks().0, a[..lanes].as_chunks_mut().0);
+                macro_rules! first {
+                    ($R:literal) => {
+                        enter!($features, |t: &$Transform,
+                                           from: &[<$Transform as Shape>::Vector],
+                                           to: &mut [<$Transform as Shape>::Vector]| {
+                            t.forward_first::<$R>(from, to)
+                        })
+                    };
+                }
+                match layers {
+                    1 => first!(2),
+                    2 => first!(4),
+                    _ => first!(8),
+                }
+                self.forward_from_pass(a, 1);
             }
 
             fn inverse(&self, a: &mut [$Lane], mont: bool) {

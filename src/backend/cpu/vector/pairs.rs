@@ -99,17 +99,43 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         true
     }
 
-    /// As [`Self::dot_all`], factors prepared on the way.
+    /// As [`Self::dot_all`], factors prepared on the way; unrolled for ML-KEM's matrices.
     #[inline(always)]
     pub(super) fn sum_all(&self, columns: usize, a: &[i16], b: &[i16], out: &mut [i16]) {
+        match columns {
+            2 => self.sum_columns::<2>(columns, a, b, out),
+            3 => self.sum_columns::<3>(columns, a, b, out),
+            4 => self.sum_columns::<4>(columns, a, b, out),
+            _ => self.sum_columns::<0>(columns, a, b, out),
+        }
+    }
+
+    /// `COLUMNS` columns, or `columns` if it is 0.
+    #[inline(always)]
+    fn sum_columns<const COLUMNS: usize>(&self, columns: usize, a: &[i16], b: &[i16], out: &mut [i16]) {
         let arith = self.transform.arith;
+        let columns = if COLUMNS == 0 { columns } else { COLUMNS };
         let vectors = self.transform.vectors;
-        let (a, b) = (&a.as_chunks::<L>().0[..columns * vectors], &b.as_chunks::<L>().0[..columns * vectors]);
-        for ((v, c), slots) in out[..self.lanes()].as_chunks_mut::<L>().0.iter_mut().enumerate().zip(&self.slots) {
-            let sum = self.sum_of_pairs(columns, |column| {
+        let (a, b) = (a.as_chunks::<L>().0, b.as_chunks::<L>().0);
+        assert!(a.len() == columns * vectors && b.len() == a.len());
+        let out = &mut out.as_chunks_mut::<L>().0[..vectors];
+        for ((v, c), slots) in out.iter_mut().enumerate().zip(&self.slots) {
+            let factors = |column: usize| {
                 let i = column * vectors + v;
-                (arith.load(&a[i]), arith.prepare_pairs(arith.load(&b[i]), slots))
-            });
+                // SAFETY: `column < columns` and `v < vectors`; both lengths were checked.
+                let (x, y) = unsafe { (a.get_unchecked(i), b.get_unchecked(i)) };
+                (arith.load(x), arith.prepare_pairs(arith.load(y), slots))
+            };
+            let sum = if COLUMNS == 0 || COLUMNS > arith.pair_limit() {
+                self.sum_of_pairs(columns, factors)
+            } else {
+                let mut acc = [arith.zero(); 2];
+                for column in 0..COLUMNS {
+                    let (x, y) = factors(column);
+                    acc = arith.mac_pairs(acc, x, y);
+                }
+                arith.mul_reduced(arith.redc_pairs(acc), arith.broadcast(&self.transform.mont_one))
+            };
             arith.store(sum, c);
         }
     }

@@ -43,23 +43,27 @@ pub(super) struct Pass {
 }
 
 impl<A: Arith<L>, const L: usize> Transform<A, L> {
-    /// Calls `run` for the passes of a forward transform in their order.
+    /// Calls `run` for the passes of a forward transform in their order, except the first `skip` ones, 0 or 1.
     #[inline(always)]
-    pub(super) fn forward_passes(&self, a: &mut [A::T], run: impl Fn(&mut [[A::T; L]], Pass)) {
+    pub(super) fn forward_passes(&self, a: &mut [A::T], skip: usize, run: impl Fn(&mut [[A::T; L]], Pass)) {
         let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
         for plane in 0..self.planes {
             let plane = &mut a[plane * self.vectors..][..self.vectors];
             let mut outer = 0;
-            for layers in &self.passes[..self.outer] {
-                run(plane, Pass { radix: 1 << layers, tail: false, layer: outer, first: 0 });
+            for (pass, layers) in self.passes[..self.outer].iter().enumerate() {
+                if pass >= skip {
+                    run(plane, Pass { radix: 1 << layers, tail: false, layer: outer, first: 0 });
+                }
                 outer += *layers;
             }
             let len = self.vectors >> outer;
             for i in 0..1 << outer {
                 let part = &mut plane[i * len..][..len];
                 let mut layer = outer;
-                for layers in &self.passes[self.outer..] {
-                    run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
+                for (pass, layers) in self.passes[self.outer..].iter().enumerate() {
+                    if self.outer + pass >= skip {
+                        run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
+                    }
                     layer += *layers;
                 }
                 run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
@@ -119,6 +123,20 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             if rest.is_empty() {
                 break;
             }
+        }
+    }
+
+    /// The first pass, from one place to another.
+    #[inline(always)]
+    pub(super) fn forward_first<const R: usize>(&self, from: &[[A::T; L]], to: &mut [[A::T; L]]) {
+        let arith = &{ self.arith };
+        let step = self.vectors >> R.ilog2();
+        let modes = modes::<R>(&self.forward.modes, 0);
+        let w = node_factors::<A, L, R>(arith, &self.zetas, 1);
+        for j in 0..step {
+            let mut x = read::<A, L, R>(arith, from, j, step);
+            forward_layers(arith, &mut x, &w, &modes);
+            write(arith, &x, to, j, step);
         }
     }
 
