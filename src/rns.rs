@@ -42,6 +42,8 @@ pub(crate) mod check;
 pub(crate) mod convert;
 pub mod cpu;
 pub mod crt;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod galois;
 mod ring;
 mod view;

@@ -51,6 +51,18 @@ const FAULTS: &[(&str, &str, &str, &str)] = &[
         "static_cast<W*>(launch.out) + first);\n}",
         "static_cast<W*>(launch.out));\n}",
     ),
+    (
+        "no_barrier_between_rows",
+        "rns_ntt_u64_double_5_6_points4_4_blocks1_1_fly2_wide16_8",
+        "x.put<GROUP>(v, thread);\n        sync_row();",
+        "x.put<GROUP>(v, thread);",
+    ),
+    (
+        "no_barrier_between_columns",
+        "rns_ntt_u64_double_5_6_points4_4_blocks1_1_fly2_wide16_8",
+        "x.put<GROUP>(v, thread);\n        sync_block();",
+        "x.put<GROUP>(v, thread);",
+    ),
 ];
 
 /// The text of a program with all its headers inside.

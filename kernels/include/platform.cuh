@@ -39,7 +39,39 @@ DEVICE void sync_warp() { __syncwarp(); }
 DEVICE u32 mul_hi(u32 a, u32 b) { return __umulhi(a, b); }
 DEVICE u64 mul_hi(u64 a, u64 b) { return __umul64hi(a, b); }
 DEVICE u32 smaller(u32 a, u32 b) { return min(a, b); }
+DEVICE u32 reverse_bits(u32 x) { return __brev(x); }
+DEVICE double mul_rn(double a, double b) { return __dmul_rn(a, b); }
+DEVICE double add_rn(double a, double b) { return __dadd_rn(a, b); }
+DEVICE double fma_rn(double a, double b, double c) { return __fma_rn(a, b, c); }
+DEVICE double as_double(u64 x) { return __longlong_as_double(static_cast<long long>(x)); }
+DEVICE u64 as_word(double x) { return static_cast<u64>(__double_as_longlong(x)); }
 DEVICE u32 shuffle_xor(u32 value, u32 lanes) { return __shfl_xor_sync(0xffffffffu, value, lanes); }
+
+// A kernel that was launched early waits for the launch before; and lets the next one start.
+DEVICE void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+DEVICE void release_launch_after() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// Reads what no kernel writes while this one runs.
+template <class T>
+DEVICE T load_constant(const T* at) {
+    union {
+        T value;
+        uint4 four;
+        uint2 two;
+        u32 one;
+    } x;
+    if constexpr (sizeof(T) == 16) x.four = __ldg(reinterpret_cast<const uint4*>(at));
+    else if constexpr (sizeof(T) == 8) x.two = __ldg(reinterpret_cast<const uint2*>(at));
+    else x.one = __ldg(reinterpret_cast<const u32*>(at));
+    return x.value;
+}
 
 #else
 

@@ -10,12 +10,14 @@ mod device;
 mod driver;
 mod graph;
 mod jit;
+pub(crate) mod ntt_variant;
 mod ops;
 mod params;
 mod patent;
 mod pinned;
 mod plan;
 mod probe;
+pub(crate) mod rns;
 mod source;
 mod tables;
 mod variant;
@@ -27,6 +29,7 @@ pub use device::{Device, Grid, Limits, Memory, Pinned, Scratch, not_recordable};
 pub use driver::{Driver, DriverGraph, DriverMemory, DriverModule, DriverPinned, Event};
 pub use graph::Graph;
 pub use jit::compile;
+pub use ntt_variant::NttVariant;
 pub use patent::{MAX_POINTS, Patent, Values};
 pub use pinned::PinnedBuffer;
 pub use plan::Plan;
@@ -43,6 +46,7 @@ use crate::{Error, Result};
 pub struct Gpu<D> {
     device: D,
     variant: Variant,
+    ntt: NttVariant,
 }
 
 /// An NVIDIA GPU.
@@ -63,19 +67,36 @@ impl Cuda {
     /// }
     /// ```
     pub fn new(ordinal: usize) -> Result<Self> {
-        Ok(Self::on(Driver::new(ordinal)?, Variant::from_env()?))
+        Ok(Self::on(Driver::new(ordinal)?, Variant::from_env()?).with_ntt(NttVariant::from_env()?))
     }
 }
 
 impl<D: Device> Gpu<D> {
     /// A device as a backend.
     pub fn on(device: D, variant: Variant) -> Self {
-        Self { device, variant }
+        Self { device, variant, ntt: NttVariant::default() }
     }
 
     /// The same stream with another way of computing whole products.
     pub fn with_variant(self, variant: Variant) -> Self {
         Self { variant, ..self }
+    }
+
+    /// The same stream with another way of computing RNS transforms.
+    ///
+    /// ```
+    /// use karat::backend::cuda::{Cuda, NttVariant};
+    /// let Ok(gpu) = Cuda::new(0) else { return Ok(()) };
+    /// assert_eq!(gpu.with_ntt(NttVariant::parse("ntt:mixed")?).ntt().to_string(), "mixed");
+    /// # Ok::<(), karat::Error>(())
+    /// ```
+    pub fn with_ntt(self, ntt: NttVariant) -> Self {
+        Self { ntt, ..self }
+    }
+
+    /// How RNS transforms are computed.
+    pub fn ntt(&self) -> NttVariant {
+        self.ntt
     }
 
     /// The device.

@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use super::{Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut};
 use crate::arith::Word;
-use crate::backend::{AnyBackend, AnyBuffer, Cpu};
+#[cfg(feature = "cuda")]
+use crate::backend::cuda::{Cuda, DeviceBuffer, Driver};
+use crate::backend::{AnyBackend, AnyBuffer, Cpu, HostBuffer};
 use crate::{Error, Result};
 
 /// A part of `$kind` for each backend that has RNS arithmetic.
@@ -15,12 +17,17 @@ macro_rules! parts {
         pub enum $Name<W: Word> {
             /// For the CPU.
             Cpu(<Cpu as RnsMul<W>>::$Part),
+            /// For a GPU.
+            #[cfg(feature = "cuda")]
+            Cuda(<Cuda as RnsMul<W>>::$Part),
         }
 
         impl<W: Word> core::fmt::Debug for $Name<W> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 match self {
                     Self::Cpu(_) => f.write_str(concat!(stringify!($Name), "::Cpu")),
+                    #[cfg(feature = "cuda")]
+                    Self::Cuda(_) => f.write_str(concat!(stringify!($Name), "::Cuda")),
                 }
             }
         }
@@ -42,25 +49,33 @@ const FOREIGN: Error = Error::Foreign("backends");
 
 /// The view of a buffer inside a view of any buffer.
 macro_rules! inner {
-    ($Kind:ident, $view:expr) => {{
+    ($Kind:ident, $View:ident, $view:expr) => {{
         #[allow(clippy::infallible_destructuring_match)]
         let words = match $view.words {
             AnyBuffer::$Kind(words) => words,
             #[cfg(feature = "cuda")]
             _ => return Err(FOREIGN),
         };
-        (words, $view.first, $view.stride)
+        Ok($View { words, first: $view.first, stride: $view.stride })
     }};
 }
 
-fn host<'a, W: Word>(view: View<'a, AnyBuffer<W>>) -> Result<View<'a, crate::backend::HostBuffer<W>>> {
-    let (words, first, stride) = inner!(Host, view);
-    Ok(View { words, first, stride })
+fn host<'a, W: Word>(view: In<'a, W>) -> Result<View<'a, HostBuffer<W>>> {
+    inner!(Host, View, view)
 }
 
-fn host_mut<'a, W: Word>(view: ViewMut<'a, AnyBuffer<W>>) -> Result<ViewMut<'a, crate::backend::HostBuffer<W>>> {
-    let (words, first, stride) = inner!(Host, view);
-    Ok(ViewMut { words, first, stride })
+fn host_mut<'a, W: Word>(view: Out<'a, W>) -> Result<ViewMut<'a, HostBuffer<W>>> {
+    inner!(Host, ViewMut, view)
+}
+
+#[cfg(feature = "cuda")]
+fn device<'a, W: Word>(view: In<'a, W>) -> Result<View<'a, DeviceBuffer<Driver, W>>> {
+    inner!(Cuda, View, view)
+}
+
+#[cfg(feature = "cuda")]
+fn device_mut<'a, W: Word>(view: Out<'a, W>) -> Result<ViewMut<'a, DeviceBuffer<Driver, W>>> {
+    inner!(Cuda, ViewMut, view)
 }
 
 /// Calls one method on the backend and the parts that belong together; those of another backend are an error.
@@ -72,6 +87,24 @@ macro_rules! dispatch {
                 $(let $out = host_mut($out)?;)?
                 $call
             }
+            #[cfg(feature = "cuda")]
+            (AnyBackend::Cuda($b), $($Part::Cuda($part)),*) => {
+                $(let $view = device($view)?;)*
+                $(let $out = device_mut($out)?;)?
+                $call
+            }
+            _ => Err(FOREIGN),
+        }
+    };
+}
+
+/// Makes a part of `$Name` from a plan.
+macro_rules! make {
+    ($Name:ident, $self:ident, $plan:ident, |$b:ident| $call:expr) => {
+        match ($self, $plan) {
+            (AnyBackend::Cpu($b), AnyRnsPlan::Cpu($plan)) => $call.map($Name::Cpu),
+            #[cfg(feature = "cuda")]
+            (AnyBackend::Cuda($b), AnyRnsPlan::Cuda($plan)) => $call.map($Name::Cuda),
             _ => Err(FOREIGN),
         }
     };
@@ -89,9 +122,11 @@ impl<W: Word> RnsMul<W> for AnyBackend {
     fn rns_plan(&self, ring: &RnsRing<W>) -> Result<AnyRnsPlan<W>> {
         match self {
             Self::Cpu(b) => b.rns_plan(ring).map(AnyRnsPlan::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(b) => b.rns_plan(ring).map(AnyRnsPlan::Cuda),
             _ => Err(Error::Unsupported {
                 what: "RNS arithmetic on this backend",
-                reason: "use scalar, avx2, avx512 or auto".into(),
+                reason: "use scalar, avx2, avx512, cuda or auto".into(),
             }),
         }
     }
@@ -99,6 +134,8 @@ impl<W: Word> RnsMul<W> for AnyBackend {
     fn rns_ring<'a>(&self, plan: &'a AnyRnsPlan<W>) -> &'a RnsRing<W> {
         match plan {
             AnyRnsPlan::Cpu(plan) => Cpu::scalar().rns_ring(plan),
+            #[cfg(feature = "cuda")]
+            AnyRnsPlan::Cuda(plan) => plan.ring(),
         }
     }
 
@@ -218,9 +255,7 @@ impl<W: Word> RnsMul<W> for AnyBackend {
         to: &[usize],
         rounding: Rounding,
     ) -> Result<AnyConversion<W>> {
-        dispatch!(self, [plan: AnyRnsPlan], [], [], |b| b
-            .rns_conversion(plan, from, to, rounding)
-            .map(AnyConversion::Cpu))
+        make!(AnyConversion, self, plan, |b| b.rns_conversion(plan, from, to, rounding))
     }
 
     fn rns_convert(
@@ -242,14 +277,14 @@ impl<W: Word> RnsMul<W> for AnyBackend {
         alpha: usize,
         rounding: Rounding,
     ) -> Result<AnyKeySwitch<W>> {
-        dispatch!(self, [plan: AnyRnsPlan], [], [], |b| b
-            .rns_key_switch(plan, level, alpha, rounding)
-            .map(AnyKeySwitch::Cpu))
+        make!(AnyKeySwitch, self, plan, |b| b.rns_key_switch(plan, level, alpha, rounding))
     }
 
     fn rns_digits(&self, key_switch: &AnyKeySwitch<W>) -> usize {
         match key_switch {
             AnyKeySwitch::Cpu(key_switch) => Cpu::scalar().rns_digits(key_switch),
+            #[cfg(feature = "cuda")]
+            AnyKeySwitch::Cuda(key_switch) => key_switch.digits(),
         }
     }
 
@@ -278,7 +313,7 @@ impl<W: Word> RnsMul<W> for AnyBackend {
     }
 
     fn rns_mod_down_tables(&self, plan: &AnyRnsPlan<W>, level: usize, drop: Drop) -> Result<AnyModDown<W>> {
-        dispatch!(self, [plan: AnyRnsPlan], [], [], |b| b.rns_mod_down_tables(plan, level, drop).map(AnyModDown::Cpu))
+        make!(AnyModDown, self, plan, |b| b.rns_mod_down_tables(plan, level, drop))
     }
 
     fn rns_mod_down(

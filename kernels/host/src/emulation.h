@@ -64,3 +64,21 @@ inline emulation::u64 mul_hi(emulation::u64 a, emulation::u64 b) {
     return static_cast<emulation::u64>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 inline emulation::u32 smaller(emulation::u32 a, emulation::u32 b) { return a < b ? a : b; }
+
+inline emulation::u32 reverse_bits(emulation::u32 x) {
+    emulation::u32 r = 0;
+    for (int i = 0; i < 32; i++) r |= (x >> i & 1u) << (31 - i);
+    return r;
+}
+inline double mul_rn(double a, double b) { return a * b; }
+inline double add_rn(double a, double b) { return a + b; }
+inline double fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
+inline double as_double(emulation::u64 x) { return __builtin_bit_cast(double, x); }
+inline emulation::u64 as_word(double x) { return __builtin_bit_cast(emulation::u64, x); }
+// Launches run one after another.
+inline void wait_for_launch_before() {}
+inline void release_launch_after() {}
+template <class T>
+DEVICE T load_constant(const T* at) {
+    return *at;
+}

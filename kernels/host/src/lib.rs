@@ -72,8 +72,15 @@ pub type EmulatedGpu = Gpu<Emulated>;
 impl Emulated {
     /// With the detector, threads ascending, and the limits of a small GPU.
     pub fn new() -> Self {
-        let limits =
-            Limits { shared: 96 << 10, blocks: 3, threads: 64, workspace: 1 << 20, cluster: 8, compiles: false };
+        let limits = Limits {
+            shared: 96 << 10,
+            blocks: 3,
+            threads: 64,
+            workspace: 1 << 20,
+            cluster: 8,
+            double: true,
+            compiles: false,
+        };
         let settings = Settings { detect: true, order: Order::Ascending, limits, fault: None };
         Self { settings, family: Arc::default(), stream: Arc::default() }
     }

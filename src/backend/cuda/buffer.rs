@@ -25,11 +25,11 @@ impl<D: Device, W: Word> DeviceBuffer<D, W> {
         Ok(Self { memory: device.alloc(bytes.max(16), erase)?, len, word: PhantomData })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn memory(&self) -> &D::Memory {
+    pub(crate) fn memory(&self) -> &D::Memory {
         &self.memory
     }
 

@@ -21,6 +21,8 @@ pub struct Limits {
     pub workspace: usize,
     /// Blocks of a cluster, at most; 1 where blocks have no access to each other's shared memory.
     pub cluster: u32,
+    /// Whether double precision is as fast as a good part of integer arithmetic.
+    pub double: bool,
     /// Whether it takes any program, or those of [`programs`](super::programs) only.
     pub compiles: bool,
 }

@@ -85,6 +85,8 @@ impl Driver {
                 newer if newer > OLDEST_WITH_CLUSTERS => WIDEST_CLUSTER / 2,
                 _ => 1,
             },
+            // Of the others a multiprocessor has two units.
+            double: matches!(info.capability, (8, 0) | (9, 0) | (10, 0)),
             compiles: true,
         };
         // SAFETY: the device exists.

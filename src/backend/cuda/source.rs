@@ -1,17 +1,21 @@
 //! The kernels' text, embedded, and the programs that are made of it.
 
-use super::params;
 use super::warp::WarpRing;
+use super::{params, rns};
 use crate::ring::presets;
 
 /// Headers, by the names that `#include` uses.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 10] = [
     ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
     ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
     ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
     ("ntt.cuh", include_str!("../../../kernels/include/ntt.cuh")),
     ("points.cuh", include_str!("../../../kernels/include/points.cuh")),
     ("lift.cuh", include_str!("../../../kernels/include/lift.cuh")),
+    ("rns.cuh", include_str!("../../../kernels/include/rns.cuh")),
+    ("rns_arith.cuh", include_str!("../../../kernels/include/rns_arith.cuh")),
+    ("rns_convert.cuh", include_str!("../../../kernels/include/rns_convert.cuh")),
+    ("rns_group.cuh", include_str!("../../../kernels/include/rns_group.cuh")),
 ];
 
 /// The files of kernels.
@@ -27,6 +31,12 @@ pub enum Family {
     Patent,
     /// Products of small rings in registers; compiled for one ring.
     Warp,
+    /// RNS transforms in two launches; compiled for one length and class of primes.
+    RnsNtt,
+    /// RNS transforms through global memory.
+    RnsPasses,
+    /// RNS operations word by word.
+    RnsOps,
 }
 
 impl Family {
@@ -38,6 +48,9 @@ impl Family {
             Self::Halves => "halves.cu",
             Self::Patent => "patent.cu",
             Self::Warp => "warp.cu",
+            Self::RnsNtt => "rns_ntt.cu",
+            Self::RnsPasses => "rns_passes.cu",
+            Self::RnsOps => "rns_ops.cu",
         }
     }
 
@@ -48,6 +61,9 @@ impl Family {
             Self::Halves => include_str!("../../../kernels/halves.cu"),
             Self::Patent => include_str!("../../../kernels/patent.cu"),
             Self::Warp => include_str!("../../../kernels/warp.cu"),
+            Self::RnsNtt => include_str!("../../../kernels/rns_ntt.cu"),
+            Self::RnsPasses => include_str!("../../../kernels/rns_passes.cu"),
+            Self::RnsOps => include_str!("../../../kernels/rns_ops.cu"),
         }
     }
 }
@@ -70,7 +86,7 @@ impl WordClass {
         }
     }
 
-    const fn type_name(self) -> &'static str {
+    pub(super) const fn type_name(self) -> &'static str {
         match self {
             Self::Word32 => "u32",
             Self::Word64 => "u64",
@@ -150,7 +166,7 @@ pub fn programs() -> Vec<Program> {
         .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)));
     let presets = presets::all().into_iter().filter_map(WarpRing::new).map(|ring| ring.program());
     let mut programs: Vec<Program> = Vec::new();
-    for program in general.chain(presets) {
+    for program in general.chain(presets).chain(rns::programs()) {
         if !programs.contains(&program) {
             programs.push(program);
         }

@@ -26,7 +26,7 @@ const TERMS: u64 = 1 << 8;
 
 impl WordClass {
     /// Bits of a word.
-    pub(super) const fn bits(self) -> u32 {
+    pub(crate) const fn bits(self) -> u32 {
         8 * self.bytes() as u32
     }
 

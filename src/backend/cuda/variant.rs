@@ -48,7 +48,7 @@ impl Variant {
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
         let mut variant = Self::Automatic;
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty() && !part.starts_with("ntt:")) {
             variant = match part {
                 "product:patent" => Self::Patent,
                 "product:fused" => Self::Fused,

@@ -3,6 +3,12 @@
 mod case;
 mod measure;
 mod peers;
+#[cfg(feature = "cuda")]
+mod rns;
+#[cfg(feature = "cuda")]
+mod rns_suite;
+#[cfg(feature = "cuda")]
+mod study;
 
 use clap::ValueEnum;
 use karat::arith::Word;
@@ -32,12 +38,23 @@ pub struct Args {
     filter: Option<String>,
     #[command(flatten)]
     backend: BackendArgs,
+    /// For rns: how transforms are computed, as KARAT_CUDA_VARIANT names it behind "ntt:".
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    variant: String,
+    /// For rns: measure what published studies reported, beside their figures.
+    #[arg(long)]
+    study: bool,
+    /// For --study: write a plot to this file.
+    #[arg(long, value_name = "FILE", requires = "study")]
+    svg: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Suite {
     /// Products and transforms in the rings of schemes and for 30, 50 and 60-bit primes.
     Ring,
+    /// RNS transforms on a GPU: N = 2^12 to 2^17, 1 to 45 primes of 28 to 62 bits.
+    Rns,
 }
 
 /// A row of the result.
@@ -58,7 +75,9 @@ struct Row {
 }
 
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
-    let Suite::Ring = args.suite;
+    if args.suite == Suite::Rns {
+        return rns(args, out);
+    }
     let backend = args.backend.backend()?;
     let id = |op: Op, subject: &Subject, batch| format!("{}/{}/{}/{batch}", op.name(), subject.name, backend.name());
     let wanted = |id: &str| args.filter.as_deref().is_none_or(|text| id.contains(text));
@@ -171,4 +190,14 @@ impl WithWord for Measure<'_> {
         }
         Ok(out)
     }
+}
+
+#[cfg(feature = "cuda")]
+fn rns(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
+    rns_suite::run(args, out)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn rns(_: &Args, _: &mut Output) -> Result<Summary, Failure> {
+    Err(Failure::Usage("the suite rns measures GPUs: build with the feature cuda".into()))
 }

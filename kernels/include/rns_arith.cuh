@@ -1,0 +1,188 @@
+// Lanes of RNS transforms: how residues of one word class are multiplied by twiddles and kept in range.
+//
+// Bounds are counted in UNIT-ths of q, as compile-time constants once loops are unrolled: a class says where a lane is
+// after each step and when it has to be reduced. Nothing branches on a residue.
+#pragma once
+
+#include "rns.cuh"
+
+// Fractions of q in which bounds are counted.
+constexpr int UNIT = 64;
+
+// Subtracts m once if x >= m, as a selection. Bounds: m <= 2^(w-1), x < m + 2^(w-1).
+DEVICE u32 subtract_once(u32 x, u32 m) { return smaller(x, x - m); }
+DEVICE u64 subtract_once(u64 x, u64 m) {
+    u64 d = x - m;
+    return static_cast<long long>(d) < 0 ? x : d;
+}
+
+// Words of which LIMIT times q fits, Shoup's twiddles; lanes in [0, LIMIT * q). LIMIT = 2 keeps [0, q).
+template <class T, int LIMIT>
+struct ShoupLanes {
+    typedef T Lane;
+    typedef T Word;
+    typedef Shoup<T> Twiddle;
+    static constexpr bool FULL = LIMIT == 2;
+    static constexpr bool SQUARES = false;
+    static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = LIMIT * UNIT;
+    // Bound of lanes between groups of layers backwards.
+    static constexpr int RESTED = FULL ? UNIT : 2 * UNIT;
+    // Bound of a product of lanes at rest and a whole twiddle.
+    static constexpr int PRODUCT = FULL ? UNIT : 2 * UNIT;
+    T q, minus_q;
+    u32 estimate, estimate_down, estimate_shift;
+
+    DEVICE explicit ShoupLanes(const RnsPrime& prime)
+        : q(static_cast<T>(prime.q)), minus_q(0 - q), estimate(prime.estimate), estimate_down(prime.estimate_down),
+          estimate_shift(prime.estimate_shift) {}
+    DEVICE Twiddle twiddle(RnsFactor factor) const { return factor.as<T>(); }
+    DEVICE static Lane load(Word x) { return x; }
+    DEVICE static Lane resume(Word x) { return x; }
+    DEVICE static Word suspend(Lane x) { return x; }
+
+    // Whether x must be reduced before a forward butterfly, and the bound after it.
+    DEVICE static constexpr bool forward_reduces(int bound, int) { return !FULL && bound + 2 * UNIT > MOST; }
+    DEVICE static constexpr int forward_bound(int bound, int factor) {
+        return FULL ? UNIT : (forward_reduces(bound, factor) ? MOST / 2 : bound) + 2 * UNIT;
+    }
+    DEVICE Lane reduce(Lane x) const { return subtract_once(x, static_cast<T>(LIMIT / 2) * q); }
+    DEVICE static constexpr int reduced(int) { return MOST / 2; }
+    DEVICE Lane mul(Lane x, Twiddle w, int, int) const {
+        T r = x * w.value + mul_hi(x, w.quotient) * minus_q;
+        return FULL ? subtract_once(r, q) : r;
+    }
+    DEVICE static constexpr int product(int, int) { return FULL ? UNIT : 2 * UNIT; }
+    DEVICE Lane add(Lane x, Lane y) const { return FULL ? subtract_once(x + y, q) : x + y; }
+    // Forward: y is a product.
+    DEVICE Lane sub_product(Lane x, Lane y) const { return FULL ? borrow(x, y) : x - y + 2 * q; }
+    DEVICE Lane sub(Lane x, Lane y, int bound) const {
+        return FULL ? borrow(x, y) : x - y + static_cast<T>(bound / UNIT) * q;
+    }
+    // Backwards: a sum may be at most this; what a lane of this bound becomes when it is halved.
+    DEVICE static constexpr bool too_large(int bound) { return !FULL && 2 * bound > MOST; }
+    DEVICE Lane halve(Lane x, int bound) const { return subtract_once(x, static_cast<T>(bound / UNIT / 2) * q); }
+    DEVICE static constexpr int halved(int bound) { return bound / 2; }
+    DEVICE static constexpr int sum(int a, int b) { return FULL ? UNIT : 2 * (a > b ? a : b); }
+    DEVICE static constexpr int difference(int a, int b) { return sum(a, b); }
+
+    DEVICE Word canonical(Lane x, int bound) const {
+        if (bound > 4 * UNIT) {
+            // The leading bits of x and q give the quotient or one less: x < 16 q.
+            u32 high = static_cast<u32>(x >> estimate_down), quotient = mul_hi(high, estimate) >> estimate_shift;
+            return subtract_once(x + quotient * minus_q, q);
+        }
+        UNROLL for (int limit = LIMIT / 2; limit >= 1; limit /= 2) {
+            if (!FULL && bound > limit * UNIT) x = subtract_once(x, static_cast<T>(limit) * q);
+        }
+        return x;
+    }
+
+private:
+    // x - y modulo q for canonical operands.
+    DEVICE Lane borrow(Lane x, Lane y) const {
+        T d = x - y;
+        return smaller_word(d, d + q);
+    }
+    DEVICE static u32 smaller_word(u32 a, u32 b) { return smaller(a, b); }
+    DEVICE static u64 smaller_word(u64 a, u64 b) { return a < b ? a : b; }
+};
+
+// Primes to 50 bits in double precision: signed lanes, products by two fused multiply-adds, the quotient rounded by
+// adding 1.5 * 2^52 or, where it reaches 2^51, 1.5 * 2^53. With |x| < X q and |w| <= F q the product is below
+// (1/2 + X F / 4) q, or (1 + X F / 4) q with the second constant: two roundings of x * w / q, relative 2^-53 each, and
+// q <= 2^50.
+struct DoubleLanes {
+    typedef double Lane;
+    typedef u64 Word;
+    typedef double Twiddle;
+    static constexpr bool SQUARES = true;
+    // Centred twiddles; those that are computed from others (a fixed point of 1/2 + F^2 / 4 is 0.586).
+    static constexpr int ENTRY = UNIT, CENTRED = UNIT / 2, COMPUTED = 39, MOST = 8 * UNIT;
+    static constexpr int RESTED = UNIT, PRODUCT = UNIT;
+    double q, q_inv;
+
+    DEVICE explicit DoubleLanes(const RnsPrime& prime) : q(prime.real_q), q_inv(prime.real_q_inv) {}
+    DEVICE Twiddle twiddle(RnsFactor factor) const { return reduce(load(factor.value)); }
+    DEVICE static Lane load(Word x) { return add_rn(as_double(x | 0x4330000000000000ull), -4503599627370496.0); }  // magic: 4503599627370496 == 2^52
+    DEVICE static Lane resume(Word x) { return as_double(x); }
+    DEVICE static Word suspend(Lane x) { return as_word(x); }
+
+    // The largest |x| for a factor of this bound: the quotient stays below 2^52.
+    DEVICE static constexpr int largest(int factor) { return 4 * UNIT * UNIT / factor; }
+    DEVICE static constexpr bool wide(int bound, int factor) { return bound * factor > 2 * UNIT * UNIT; }
+    DEVICE static constexpr int product(int bound, int factor) {
+        return (wide(bound, factor) ? UNIT : UNIT / 2) + (bound * factor + 4 * UNIT - 1) / (4 * UNIT) + 1;
+    }
+    // The next butterfly must still be able to multiply.
+    DEVICE static constexpr bool forward_reduces(int bound, int factor) {
+        return bound + product(bound, factor) > (largest(factor) < MOST ? largest(factor) : MOST);
+    }
+    DEVICE static constexpr int forward_bound(int bound, int factor) {
+        return (forward_reduces(bound, factor) ? reduced(bound) : bound) + product(bound, factor);
+    }
+    DEVICE double rounded(double x, double magic) const { return add_rn(fma_rn(x, q_inv, magic), -magic); }
+    DEVICE Lane reduce(Lane x) const { return fma_rn(-rounded(x, 6755399441055744.0), q, x); }  // magic: 6755399441055744 == 3 * 2^51
+    DEVICE static constexpr int reduced(int) { return UNIT / 2 + 1; }
+    DEVICE Lane mul(Lane x, Twiddle w, int bound, int factor) const {
+        double high = mul_rn(x, w), low = fma_rn(x, w, -high);
+        // magic: 13510798882111488 == 3 * 2^52
+        double b = rounded(high, wide(bound, factor) ? 13510798882111488.0 : 6755399441055744.0);  // magic: 6755399441055744 == 3 * 2^51
+        return add_rn(fma_rn(-b, q, high), low);
+    }
+    DEVICE Lane add(Lane x, Lane y) const { return add_rn(x, y); }
+    DEVICE Lane sub_product(Lane x, Lane y) const { return add_rn(x, -y); }
+    DEVICE Lane sub(Lane x, Lane y, int) const { return add_rn(x, -y); }
+    DEVICE static constexpr bool too_large(int bound) { return 2 * bound > 6 * UNIT; }
+    DEVICE Lane halve(Lane x, int) const { return reduce(x); }
+    DEVICE static constexpr int halved(int bound) { return reduced(bound); }
+    DEVICE static constexpr int sum(int a, int b) { return a + b; }
+    DEVICE static constexpr int difference(int a, int b) { return a + b; }
+    DEVICE Word canonical(Lane x, int) const {
+        x = reduce(x);
+        double y = add_rn(x, q);
+        // magic: 4503599627370496 == 2^52
+        return as_word(add_rn(x < 0.0 ? y : x, 4503599627370496.0)) & 0xfffffffffffffull;
+    }
+};
+
+// For comparison: products reduced by Barrett's method or by the machine's division, canonical lanes.
+template <class T, bool DIVIDE>
+struct PlainLanes {
+    typedef T Lane;
+    typedef T Word;
+    typedef T Twiddle;
+    typedef typename Double<T>::type Wide;
+    static constexpr bool SQUARES = false;
+    static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = UNIT, RESTED = UNIT, PRODUCT = UNIT;
+    T q, factor;
+    u32 shift;
+
+    DEVICE explicit PlainLanes(const RnsPrime& prime)
+        : q(static_cast<T>(prime.q)), factor(static_cast<T>(prime.product_factor)), shift(prime.product_shift) {}
+    DEVICE Twiddle twiddle(RnsFactor factor) const { return static_cast<T>(factor.value); }
+    DEVICE static Lane load(Word x) { return x; }
+    DEVICE static Lane resume(Word x) { return x; }
+    DEVICE static Word suspend(Lane x) { return x; }
+    DEVICE static constexpr bool forward_reduces(int, int) { return false; }
+    DEVICE static constexpr int forward_bound(int, int) { return UNIT; }
+    DEVICE static constexpr int product(int, int) { return UNIT; }
+    DEVICE Lane reduce(Lane x) const { return x; }
+    DEVICE Lane mul(Lane x, Twiddle w, int, int) const {
+        Wide product = static_cast<Wide>(x) * w;
+        if (DIVIDE) return static_cast<T>(product % q);
+        // The quotient is too small by two at most (Barrett 1986, with bits(q) - 1 and bits(q) + 1 for the shifts).
+        T high = static_cast<T>(product >> shift);
+        T quotient = static_cast<T>(static_cast<Wide>(high) * factor >> (shift + 2));
+        T r = static_cast<T>(product) - quotient * q;
+        return csub(csub(r, 2 * q), q);
+    }
+    DEVICE Lane add(Lane x, Lane y) const { return csub(x + y, q); }
+    DEVICE Lane sub_product(Lane x, Lane y) const { return csub(x - y + q, q); }
+    DEVICE Lane sub(Lane x, Lane y, int) const { return csub(x - y + q, q); }
+    DEVICE static constexpr bool too_large(int) { return false; }
+    DEVICE Lane halve(Lane x, int) const { return x; }
+    DEVICE static constexpr int halved(int bound) { return bound; }
+    DEVICE static constexpr int sum(int, int) { return UNIT; }
+    DEVICE static constexpr int difference(int, int) { return UNIT; }
+    DEVICE Word canonical(Lane x, int) const { return x; }
+};

@@ -1,0 +1,169 @@
+// RNS operations word by word: sums and products, automorphisms, base conversion, key products.
+
+#include "rns_convert.cuh"
+
+typedef KARAT_WORD Word;
+typedef Double<Word>::type Wide;
+
+// Words that a thread moves together.
+constexpr u32 PACK = 16 / sizeof(Word);
+struct alignas(16) Pack {
+    Word words[PACK];
+};
+
+// One scalar a limb, by value.
+struct RnsScalars {
+    RnsLaunch launch;
+    RnsFactor scalars[KARAT_RNS_MAX_PRIMES];
+};
+static_assert(sizeof(RnsScalars) == KARAT_SIZEOF_RNS_SCALARS, "RnsScalars is laid out differently in Rust");
+
+enum Op { ADD, SUB, MUL, MUL_ADD, ADD_TO, SUB_FROM_OUT, OUT_FROM, NEG, COPY, ADD_SCALAR, MUL_SCALAR, MUL_ADD_SCALAR };
+
+// Where a thread works: `lane` counts words, `step` of them a thread.
+struct At {
+    u32 poly, limb, prime, lane;
+};
+
+DEVICE At at_of(const RnsLaunch& launch, u64 index, u32 log_step) {
+    u32 units = launch.log_n - log_step, rest = static_cast<u32>(index >> units), limb = rest / launch.polys;
+    u32 lane = (static_cast<u32>(index) & ((1u << units) - 1)) << log_step;
+    return At{rest % launch.polys, limb, prime_of(launch, limb), lane};
+}
+
+DEVICE u64 work_of(const RnsLaunch& launch, u32 log_step) {
+    return static_cast<u64>(launch.polys * launch.limbs) << (launch.log_n - log_step);
+}
+
+constexpr u32 LOG_PACK = PACK == 2 ? 1 : 2;
+
+template <class F>
+DEVICE void each(const RnsLaunch& launch, u32 log_step, F work) {
+    for (u64 i = block_index() * static_cast<u64>(thread_count()) + thread_index(); i < work_of(launch, log_step);
+         i += static_cast<u64>(block_count()) * thread_count())
+        work(at_of(launch, i, log_step));
+}
+
+DEVICE Pack* pack_of(const RnsLaunch& launch, const RnsView& view, const At& at) {
+    return reinterpret_cast<Pack*>(limb_of<Word>(launch, view, at.poly, at.limb) + at.lane);
+}
+
+DEVICE void word_by_word(const RnsLaunch& launch, const RnsFactor* scalars) {
+    each(launch, LOG_PACK, [&](const At& at) {
+        const RnsPrime& prime = launch.primes[at.prime];
+        Modulus<Word> m = prime.modulus<Word>();
+        Shoup<Word> one = prime.one.as<Word>(), scalar = scalars ? scalars[at.limb].as<Word>() : one;
+        u32 op = launch.op;
+        Pack a = *pack_of(launch, launch.a, at), b{}, *out = pack_of(launch, launch.out, at), old{};
+        if (op <= MUL_ADD) b = *pack_of(launch, launch.b, at);
+        if (op == MUL_ADD || op == ADD_TO || op == SUB_FROM_OUT || op == OUT_FROM || op == MUL_ADD_SCALAR) old = *out;
+        UNROLL for (u32 i = 0; i < PACK; i++) {
+            Word x = a.words[i], y = b.words[i], z = old.words[i];
+            if (op == ADD) x = m.add(x, y);
+            if (op == SUB) x = m.sub(x, y);
+            if (op == MUL) x = m.mul(x, y, one);
+            if (op == MUL_ADD) x = m.add(z, m.mul(x, y, one));
+            if (op == ADD_TO) x = m.add(z, x);
+            if (op == SUB_FROM_OUT) x = m.sub(z, x);
+            if (op == OUT_FROM) x = m.sub(x, z);
+            if (op == NEG) x = csub(m.q - x, m.q);
+            if (op == ADD_SCALAR) x = m.add(x, scalar.value);
+            if (op == MUL_SCALAR) x = m.mul(x, scalar);
+            if (op == MUL_ADD_SCALAR) x = m.add(z, m.mul(x, scalar));
+            a.words[i] = x;
+        }
+        *out = a;
+    });
+}
+
+KERNEL(word_by_word, RnsLaunch) { word_by_word(launch, nullptr); }
+KERNEL(with_scalars, RnsScalars) { word_by_word(launch.launch, launch.scalars); }
+
+// Digits of a conversion: a times one factor a limb, whose prime is `targets[limb]`.
+KERNEL(digits, RnsLaunch) {
+    each(launch, 0, [&](const At& at) {
+        Modulus<Word> m = launch.primes[launch.convert.targets[at.limb]].modulus<Word>();
+        Word x = limb_of<const Word>(launch, launch.a, at.poly, at.limb)[at.lane];
+        limb_of<Word>(launch, launch.out, at.poly, at.limb)[at.lane] = m.mul(x, launch.factors[at.limb].as<Word>());
+    });
+}
+
+// The targets' primes are `targets[limb]`.
+KERNEL(convert, RnsLaunch) {
+    each(launch, 0, [&](const At& at) {
+        const RnsPrime& prime = launch.primes[launch.convert.targets[at.limb]];
+        limb_of<Word>(launch, launch.out, at.poly, at.limb)[at.lane] =
+            converted<Word>(launch, prime, at.poly, at.limb, at.lane);
+    });
+}
+
+DEVICE u32 reversed(u32 x, u32 bits) { return reverse_bits(x) >> (32 - bits); }
+
+// The slot that slot `t` of x -> x^g takes its value from.
+DEVICE u32 image(u32 t, u32 g, u32 log_n) {
+    u32 exponent = g * (2 * reversed(t, log_n) + 1) & ((2u << log_n) - 1);
+    return reversed(exponent >> 1, log_n);
+}
+
+KERNEL(automorphism_values, RnsLaunch) {
+    each(launch, 0, [&](const At& at) {
+        const Word* a = limb_of<const Word>(launch, launch.a, at.poly, at.limb);
+        limb_of<Word>(launch, launch.out, at.poly, at.limb)[at.lane] = a[image(at.lane, launch.galois, launch.log_n)];
+    });
+}
+
+// `galois` is the inverse of g modulo 2N.
+KERNEL(automorphism_coefficients, RnsLaunch) {
+    each(launch, 0, [&](const At& at) {
+        Word q = static_cast<Word>(launch.primes[at.prime].q);
+        u32 n = 1u << launch.log_n, from = at.lane * launch.galois & (2 * n - 1);
+        Word x = limb_of<const Word>(launch, launch.a, at.poly, at.limb)[from & (n - 1)];
+        limb_of<Word>(launch, launch.out, at.poly, at.limb)[at.lane] = from < n ? x : csub(q - x, q);
+    });
+}
+
+// Launched for one polynomial: two in a and b each, three out.
+KERNEL(tensor, RnsLaunch) {
+    each(launch, LOG_PACK, [&](const At& at) {
+        const RnsPrime& prime = launch.primes[at.prime];
+        Modulus<Word> m = prime.modulus<Word>();
+        Shoup<Word> one = prime.one.as<Word>();
+        At second = at, third = at;
+        second.poly = 1;
+        third.poly = 2;
+        Pack a0 = *pack_of(launch, launch.a, at), a1 = *pack_of(launch, launch.a, second);
+        Pack b0 = *pack_of(launch, launch.b, at), b1 = *pack_of(launch, launch.b, second), x, y, z;
+        UNROLL for (u32 i = 0; i < PACK; i++) {
+            x.words[i] = m.mul(a0.words[i], b0.words[i], one);
+            // Below 2 q^2, and 2 q fits a word.
+            Wide sum = static_cast<Wide>(a0.words[i]) * b1.words[i] + static_cast<Wide>(a1.words[i]) * b0.words[i];
+            y.words[i] = m.mul(m.redc(sum), one);
+            z.words[i] = m.mul(a1.words[i], b1.words[i], one);
+        }
+        *pack_of(launch, launch.out, at) = x;
+        *pack_of(launch, launch.out, second) = y;
+        *pack_of(launch, launch.out, third) = z;
+    });
+}
+
+// Launched for one polynomial: `terms` digits in a, twice as many polynomials of all primes in b, two out.
+KERNEL(key_product, RnsLaunch) {
+    each(launch, 0, [&](const At& at) {
+        const RnsPrime& prime = launch.primes[at.prime];
+        Modulus<Word> m = prime.modulus<Word>();
+        Shoup<Word> one = prime.one.as<Word>();
+        u32 from = launch.galois == 1 ? at.lane : image(at.lane, launch.galois, launch.log_n);
+        Word total[2] = {0, 0};
+        for (u32 first = 0; first < launch.terms; first += launch.convert.room) {
+            u32 end = smaller(first + launch.convert.room, launch.terms);
+            Wide sums[2] = {0, 0};
+            for (u32 d = first; d < end; d++) {
+                Wide digit = limb_of<const Word>(launch, launch.a, d, at.limb)[from];
+                UNROLL for (u32 c = 0; c < 2; c++)
+                    sums[c] += digit * limb_of<const Word>(launch, launch.b, 2 * d + c, at.prime)[at.lane];
+            }
+            UNROLL for (u32 c = 0; c < 2; c++) total[c] = m.add(total[c], m.redc(sums[c]));
+        }
+        UNROLL for (u32 c = 0; c < 2; c++) limb_of<Word>(launch, launch.out, c, at.limb)[at.lane] = m.mul(total[c], one);
+    });
+}

@@ -1,0 +1,200 @@
+//! A ring bound to a device: constants and twiddles of all primes, programs, geometry.
+
+use core::fmt;
+
+use super::blob::Blob;
+use super::geometry::{Shape, lanes, shape};
+use crate::Result;
+use crate::arith::{Modulus, Word};
+use crate::backend::cuda::rns::{
+    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, ops_program, passes_program, transform_program,
+};
+use crate::backend::cuda::{Device, Gpu, Limits, WordClass};
+use crate::ring::ntt::Ntt;
+use crate::ring::{Shape as NttShape, Wrap};
+use crate::rns::{Limbs, RnsRing};
+use crate::{Error, backend};
+
+/// A ring on a device.
+pub struct RnsPlan<D: Device, W> {
+    pub(super) ring: RnsRing<W>,
+    pub(super) lanes: Lanes,
+    pub(super) shape: Shape,
+    pub(super) limits: Limits,
+    /// Transforms in two launches, or their rows.
+    pub(super) two: Option<D::Module>,
+    pub(super) passes: Option<D::Module>,
+    pub(super) ops: D::Module,
+    /// Products that a sum may hold before it is reduced.
+    pub(super) room: u32,
+    /// `n^-1`, for each prime.
+    pub(super) scales: Vec<u64>,
+    /// The twiddle of the first layer, for each prime.
+    pub(super) first_twiddles: Vec<u64>,
+    launch: RnsLaunch,
+    pub(super) memory: D::Memory,
+}
+
+/// A factor modulo `q` in words of a class.
+pub(super) fn factor(word: WordClass, value: u64, q: u64) -> RnsFactor {
+    RnsFactor { value, quotient: (((value as u128) << word.bits()) / q as u128) as u64 }
+}
+
+/// `2^w mod q`.
+pub(super) fn montgomery(word: WordClass, m: &Modulus<u64>) -> u64 {
+    m.pow(m.reduce(2), word.bits() as u64)
+}
+
+fn prime(word: WordClass, m: &Modulus<u64>, scale: u64) -> RnsPrime {
+    let q = m.value();
+    let q_inv = (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x))));
+    let bits = m.bits();
+    // 28 leading bits of q, so that as many of 16q fit a word.
+    let estimate_down = bits.saturating_sub(28);
+    let (leading, kept) = (q >> estimate_down, bits - estimate_down);
+    RnsPrime {
+        q,
+        q_inv: q_inv & (u64::MAX >> (u64::BITS - word.bits())),
+        barrett: ((1u128 << word.bits()) / q as u128) as u64,
+        one: factor(word, montgomery(word, m), q),
+        scale: factor(word, scale, q),
+        product_factor: ((1u128 << (2 * bits)) / q as u128) as u64,
+        product_shift: bits - 1,
+        estimate: ((1u64 << (31 + kept)) / (leading + 1)) as u32,
+        estimate_down,
+        estimate_shift: kept - 1,
+        real_q: q as f64,
+        real_q_inv: 1.0 / q as f64,
+    }
+}
+
+/// Twiddles of one prime as the kernels read them: in natural order up to the last group of the rows, then an array for
+/// each of its entries, one element a thread.
+fn twiddles(lanes: Lanes, geometry: Option<&Geometry>, ntt: &Ntt, out: &mut Vec<u8>) {
+    let q = ntt.modulus().value();
+    let mut push = |value: u64| match lanes {
+        Lanes::Double => {
+            let centred = if value > q / 2 { -((q - value) as f64) } else { value as f64 };
+            out.extend(centred.to_le_bytes());
+        }
+        Lanes::Shoup(word, _) => {
+            let factor = factor(word, value, q);
+            out.extend(&factor.value.to_le_bytes()[..word.bytes()]);
+            out.extend(&factor.quotient.to_le_bytes()[..word.bytes()]);
+        }
+        Lanes::Barrett(word) | Lanes::Native(word) => out.extend(&value.to_le_bytes()[..word.bytes()]),
+    };
+    let n = ntt.shape().points;
+    let power = |index: usize| if index == 0 { 1 } else { ntt.zetas()[index] };
+    let Some(geometry) = geometry else {
+        (0..n).for_each(|i| push(power(i)));
+        return;
+    };
+    let (depth, whole) = (geometry.last_depth(), geometry.whole());
+    let slots = n >> depth;
+    (0..slots).for_each(|i| push(power(i)));
+    let mut entry = |layer: u32, k: usize| (0..slots).for_each(|slot| push(power(((slots + slot) << layer) + k)));
+    if geometry.entries(lanes) == 1 {
+        return entry(depth - 1, 0);
+    }
+    for layer in 0..whole {
+        (0..1 << layer).for_each(|k| entry(layer, k));
+    }
+    (whole..depth).for_each(|layer| entry(layer, 0));
+}
+
+impl<D: Device, W: Word> RnsPlan<D, W> {
+    pub(super) fn new(gpu: &Gpu<D>, ring: &RnsRing<W>) -> Result<Self> {
+        if W::WIDTH == 16 {
+            return Err(Error::Unsupported {
+                what: "RNS arithmetic in 16-bit words on a GPU",
+                reason: "use words of 32 or 64 bits".into(),
+            });
+        }
+        let (device, limits, n) = (gpu.device(), gpu.device().limits(), ring.n());
+        let largest = ring.primes().iter().copied().max().unwrap_or(0);
+        let lanes = lanes(&limits, gpu.ntt(), W::WIDTH, largest)?;
+        let word = lanes.word();
+        let shape = shape(&limits, gpu.ntt(), lanes, n.ilog2(), ring.primes().len())?;
+        let geometry = match &shape {
+            Shape::Passes(_) => None,
+            Shape::Two(geometry) | Shape::Mixed(_, geometry) => Some(geometry),
+        };
+        let (mut primes, mut scales, mut first_twiddles) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tables = Vec::new();
+        for &q in ring.primes() {
+            let ntt = Ntt::new(NttShape { points: n, width: 1, wrap: Wrap::Negacyclic }, q, None)?;
+            let m = ntt.modulus();
+            let scale = m.inv_vartime(n as u64 % q).unwrap_or(0);
+            primes.push(prime(word, m, scale));
+            scales.push(scale);
+            first_twiddles.push(ntt.zetas()[1]);
+            twiddles(lanes, geometry, &ntt, &mut tables);
+        }
+        let table_len = tables.len() / lanes.twiddle_bytes() / primes.len();
+        let room = (u128::from(u64::MAX >> (u64::BITS - word.bits())) / u128::from(largest)).min(1 << 20) as u32;
+        let factors = scaled(word, ring.primes(), &scales, &first_twiddles);
+        let mut blob = Blob::new();
+        let offsets = [blob.add(&primes), blob.add(&factors), blob.add(&tables)];
+        let memory = blob.upload(device)?;
+        let [primes, factors, tables] = offsets.map(|offset| backend::cuda::Memory::address(&memory) + offset);
+        let launch = RnsLaunch {
+            primes,
+            tables,
+            factors,
+            table_len: table_len as u64,
+            log_n: n.ilog2(),
+            polys: 1,
+            special: ring.q().len() as u32,
+            galois: 1,
+            ..RnsLaunch::default()
+        };
+        Ok(Self {
+            ring: ring.clone(),
+            lanes,
+            shape,
+            limits,
+            two: geometry.map(|geometry| device.load(&transform_program(lanes, geometry))).transpose()?,
+            passes: match shape {
+                Shape::Two(_) => None,
+                _ => Some(device.load(&passes_program(lanes))?),
+            },
+            ops: device.load(&ops_program(word))?,
+            room,
+            scales,
+            first_twiddles,
+            launch,
+            memory,
+        })
+    }
+
+    /// The ring.
+    pub(crate) fn ring(&self) -> &RnsRing<W> {
+        &self.ring
+    }
+
+    /// A launch block for operands of these limbs, which are still missing.
+    pub(super) fn launch(&self, limbs: Limbs, polys: usize) -> RnsLaunch {
+        RnsLaunch { polys: polys as u32, limbs: limbs.count() as u32, q_limbs: limbs.q as u32, ..self.launch }
+    }
+
+    /// The index of each limb's prime starts at `first` instead.
+    pub(super) fn launch_from(&self, first: usize, count: usize, polys: usize) -> RnsLaunch {
+        RnsLaunch { polys: polys as u32, limbs: count as u32, q_limbs: 0, special: first as u32, ..self.launch }
+    }
+}
+
+/// Factors that end an inverse transform: for each prime one, alone and times the first layer's twiddle.
+pub(super) fn scaled(word: WordClass, primes: &[u64], factors: &[u64], first_twiddles: &[u64]) -> Vec<RnsFactor> {
+    let pair = |((q, value), twiddle): ((&u64, &u64), &u64)| {
+        let product = (u128::from(*value) * u128::from(*twiddle) % u128::from(*q)) as u64;
+        [factor(word, *value, *q), factor(word, product, *q)]
+    };
+    primes.iter().zip(factors).zip(first_twiddles).flat_map(pair).collect()
+}
+
+impl<D: Device, W> fmt::Debug for RnsPlan<D, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RnsPlan({:?}, {:?})", self.lanes, self.shape)
+    }
+}
