@@ -14,6 +14,7 @@
 mod encode;
 mod error;
 mod hash;
+mod levels;
 #[cfg(feature = "mldsa")]
 pub mod mldsa;
 #[cfg(feature = "mlkem")]
@@ -21,6 +22,7 @@ pub mod mlkem;
 
 #[cfg(feature = "rand_core")]
 mod random;
+mod rejection;
 
 pub use error::{Error, Result};
 

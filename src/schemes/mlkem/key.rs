@@ -6,13 +6,14 @@ use core::fmt;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::noise::{MAX_K, matrix_on};
+use super::noise::{self, MAX_K};
 use super::pke::{decrypt, encrypt, halves, keygen, read_public, read_secret};
 use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, hash_of};
 use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlKem;
+use crate::schemes::hash::{Job, Lanes};
 use crate::schemes::{Error, Result, exactly};
 
 /// An encapsulation key that was checked, with its matrix. It belongs to the CPU level of the
@@ -91,10 +92,14 @@ impl<P: Parameters> Public<P> {
     fn expand(&mut self, plan: &Plan) -> bool {
         let ek = self.bytes.as_ref();
         let (matrix, t) = self.rows.as_mut().split_at_mut(P::K * P::K);
-        let reduced = read_public::<P>(ek, |i, values| plan.import(values, &mut t[i]));
+        let lanes = Lanes::of(plan.level());
+        let reduced = read_public::<P>(lanes, ek, |i, values| plan.import(values, &mut t[i]));
         if reduced {
-            matrix_on::<P>(plan, &ek[384 * P::K..], true, matrix);
-            self.hash = hash_of(ek);
+            let (rho, whole) = (&ek[384 * P::K..], [ek]);
+            let hashes = core::slice::from_mut(&mut self.hash);
+            noise::matrix::<P>(lanes, rho, true, &[Job::sha3_256(&whole)], hashes, |i, values| {
+                plan.import(values, &mut matrix[i])
+            });
         }
         reduced
     }
@@ -219,7 +224,7 @@ impl<P: Parameters> Private<P> {
     }
 
     fn fill(&mut self, plan: &Plan, secret: &[u8], z: &[u8]) {
-        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
+        read_secret::<P>(Lanes::of(plan.level()), secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
         self.z.copy_from_slice(z);
     }
 
