@@ -158,7 +158,8 @@ impl<'a> Masks<'a> {
 
     /// The next `L` polynomials: `sink(i, coefficients)`.
     pub(super) fn next<P: Parameters>(&mut self, mut sink: impl FnMut(usize, &Coeffs)) {
-        let missing = P::L.saturating_sub(self.len).next_multiple_of(self.lanes.count());
+        // The number of lanes is a power of two.
+        let missing = (P::L.saturating_sub(self.len) + self.lanes.count() - 1) & !(self.lanes.count() - 1);
         let (start, ready) = (self.len, &mut self.ready);
         mask::<P>(self.lanes, self.seed, self.next, missing, |i, coefficients| ready[start + i] = *coefficients);
         self.next += missing as u16;
