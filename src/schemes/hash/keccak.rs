@@ -3,12 +3,11 @@
 //! The states lie word by word, `[[u64; LANES]; 25]`. With AVX-512 eight states cost hardly more than one in scalar
 //! code, with AVX2 four cost a third more.
 
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-use zeroize::Zeroize;
-use zeroize::Zeroizing;
-
 use crate::backend::Backend;
 use crate::backend::cpu::Level;
+use crate::schemes::Wiped;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use crate::schemes::wipe::wipe;
 
 /// How many states are hashed side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +117,7 @@ impl Permute<1> for Scalar {
 }
 
 fn portable(states: &mut [[u64; 1]; 25]) {
-    let mut state = Zeroizing::new([0; 25]);
+    let mut state = Wiped::new([0; 25]);
     state.copy_from_slice(states.as_flattened());
     ::keccak::Keccak::new().with_f1600(|permutation| permutation(&mut state));
     states.as_flattened_mut().copy_from_slice(&state[..]);
@@ -209,7 +208,7 @@ macro_rules! permutation {
                     for (state, a) in states.iter_mut().zip(&a) {
                         *state = bytemuck::cast(*a);
                     }
-                    a.zeroize();
+                    wipe(bytemuck::bytes_of_mut(&mut a));
                 }
                 // SAFETY: the token proves that this CPU has the features.
                 unsafe { permute(states) }

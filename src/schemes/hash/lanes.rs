@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::keccak::{Lanes, Permute, Scalar};
-use zeroize::{Zeroize, Zeroizing};
+use crate::schemes::{Wiped, wipe::wipe};
 
 /// Bytes of a block of SHAKE-128.
 pub(in crate::schemes) const RATE128: usize = 168;
@@ -135,7 +135,7 @@ fn work_off<'a, const LANES: usize>(
     mut sink: impl FnMut(usize, usize, &[u8]) -> bool,
 ) {
     let mut state = States::<LANES>::new();
-    let mut block = Zeroizing::new([0; RATE128]);
+    let mut block = Wiped::new([0; RATE128]);
     let mut start = || waiting.next().map(|index| Work { index, job: job(index), absorbed: 0 });
     let mut works: [Option<Work>; LANES] = core::array::from_fn(|_| start());
     while works.iter().any(Option::is_some) {
@@ -204,15 +204,9 @@ impl<const LANES: usize> States<LANES> {
     }
 }
 
-impl<const LANES: usize> Zeroize for States<LANES> {
-    fn zeroize(&mut self) {
-        self.0.as_flattened_mut().zeroize();
-    }
-}
-
 impl<const LANES: usize> Drop for States<LANES> {
     fn drop(&mut self) {
-        self.zeroize();
+        wipe(bytemuck::cast_slice_mut(self.0.as_flattened_mut()));
     }
 }
 
@@ -280,16 +274,13 @@ mod tests {
         }
     }
 
-    /// What remains of a state in memory after use.
+    /// Nothing of a job is left when the next one begins in its lane.
     #[test]
-    fn states_are_erased() {
+    fn lanes_are_cleared() {
         let mut state = States::<4>::new();
         state.add(2, &[0xab; RATE256]);
         assert_eq!(state.0[16][2], 0xabab_abab_abab_abab);
         state.clear(2);
-        assert!(state.0.as_flattened().iter().all(|word| *word == 0));
-        state.add(3, &[0xab; RATE256]);
-        state.zeroize();
         assert!(state.0.as_flattened().iter().all(|word| *word == 0));
     }
 }

@@ -21,7 +21,7 @@ use crate::SecretVec;
 use crate::backend::{Matrix, RingMul};
 use crate::ring::presets::MlDsa;
 use crate::schemes::hash::Lanes;
-use crate::schemes::{each_chunk, exactly, hash, same_len};
+use crate::schemes::{Wiped, each_chunk, exactly, hash, same_len};
 
 /// Coefficients that may be secret.
 type Erased = Zeroizing<Vec<u32>>;
@@ -88,7 +88,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let vectors = polynomials(&t).chunks_exact(rows).zip(s2.as_chunks().0.chunks_exact(rows));
         for (((pk, sk), (t, s2)), seeds) in out.iter_mut().zip(vectors).zip(expanded.iter()) {
             for (i, (t, s2)) in t.iter().zip(s2).enumerate() {
-                let mut sum = Zeroizing::new(*t);
+                let mut sum = Wiped::new(*t);
                 add_assign(lanes, &mut sum, s2);
                 write_t::<P>(lanes, i, &mut sum, pk.as_mut(), sk.as_mut());
             }
@@ -338,7 +338,7 @@ fn complete<P: Parameters>(
     let (cs2, ct0) = rest.split_at(P::K);
     let (response, hint) = signature[P::CHALLENGE..].split_at_mut(P::L * mask_len::<P>());
     for ((y, cs1), out) in y.iter().zip(cs1).zip(response.chunks_exact_mut(mask_len::<P>())) {
-        let mut z = Zeroizing::new(*y);
+        let mut z = Wiped::new(*y);
         add_assign(lanes, &mut z, cs1);
         if !write_checked_response::<P>(lanes, &z, out) {
             return false;
@@ -346,7 +346,7 @@ fn complete<P: Parameters>(
     }
     let mut writer = HintWriter::new(hint, P::OMEGA);
     for ((w, cs2), ct0) in w.iter().zip(cs2).zip(ct0) {
-        let mut r = Zeroizing::new(*w);
+        let mut r = Wiped::new(*w);
         sub_assign(lanes, &mut r, cs2);
         if !low_bits_hold::<P>(lanes, &r) || !write_hint::<P>(lanes, &r, ct0, &mut writer) {
             return false;
@@ -362,7 +362,7 @@ struct Pending {
     /// `s1`, `s2`, `t0`.
     secrets: Erased,
     mu: [u8; 64],
-    seed: Zeroizing<[u8; 64]>,
+    seed: Wiped<[u8; 64]>,
 }
 
 impl Pending {
@@ -371,7 +371,7 @@ impl Pending {
         let layout = SkLayout::of::<P>();
         let mu = input.mu::<P>(&sk[layout.tr..][..P::TR])?;
         let mut secrets = Erased::new(zeros(P::L + 2 * P::K));
-        let mut values = Zeroizing::new([0; N]);
+        let mut values = Wiped::new([0; N]);
         let mut in_range = true;
         let (small, t0) = split_polys(&sk[layout.s1..], P::L + P::K, secret_len::<P>());
         for (i, bytes) in small.enumerate() {

@@ -1,7 +1,5 @@
 //! Key generation, one key at a time on the CPU.
 
-use zeroize::Zeroizing;
-
 use super::encode::{T0_LEN, T1_LEN, add_assign, secret_len, write_secret, write_t0, write_t1};
 use super::round::power2round;
 use super::sample::{Expanded, matrix_and_secrets};
@@ -9,7 +7,7 @@ use super::{Array, Coeffs, N, Parameters, ZERO};
 use crate::backend::cpu::Plan;
 use crate::schemes::hash::Lanes;
 use crate::schemes::levels::levels;
-use crate::schemes::{Erased, hash};
+use crate::schemes::{Erased, Wiped, hash};
 
 /// Where the parts of a private key begin.
 pub(super) struct SkLayout {
@@ -28,8 +26,8 @@ impl SkLayout {
 }
 
 /// `rho ‖ rho' ‖ K` of a seed: FIPS 204 hashes the ranks too.
-pub(super) fn key_seeds<P: Parameters>(seed: &[u8; 32]) -> Zeroizing<[u8; 128]> {
-    let mut seeds = Zeroizing::new([0; 128]);
+pub(super) fn key_seeds<P: Parameters>(seed: &[u8; 32]) -> Wiped<[u8; 128]> {
+    let mut seeds = Wiped::new([0; 128]);
     let ranks = [P::K as u8, P::L as u8];
     hash::shake256(&[seed, if P::ROUND3 { &[] } else { &ranks }], &mut seeds[..]);
     seeds
@@ -46,7 +44,7 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, seed: &[u8; 32], pk: &mut [u8],
     let (layout, lanes) = (SkLayout::of::<P>(), Lanes::of(plan.level()));
     let mut a = P::Matrix::filled(ZERO);
     let mut s1 = Erased::<P::Columns, _>::filled(ZERO);
-    let mut s2 = Zeroizing::new([[0u32; N]; 8]);
+    let mut s2 = Wiped::new([[0u32; N]; 8]);
     matrix_and_secrets::<P>(lanes, &seeds[..32], secret_seed(&seeds), |expanded| match expanded {
         Expanded::Entry(row, column, values) => plan.import(values, &mut a.as_mut()[row * P::L + column]),
         Expanded::Secret(i, values) => {
@@ -60,7 +58,7 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, seed: &[u8; 32], pk: &mut [u8],
 
     let mut t = Erased::<P::Rows, _>::filled(ZERO);
     plan.mat_vec(P::L, a.as_ref().as_flattened(), s1.as_ref().as_flattened(), t.as_mut().as_flattened_mut());
-    let mut sum = Zeroizing::new([0; N]);
+    let mut sum = Wiped::new([0; N]);
     for (i, t) in t.as_ref().iter().enumerate() {
         plan.inverse(t, &mut sum[..]);
         add_assign(lanes, &mut sum, &s2[i]);

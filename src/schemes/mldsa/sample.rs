@@ -1,13 +1,12 @@
 //! Polynomials from seeds (FIPS 204, section 7.3).
 
-use zeroize::{Zeroize, Zeroizing};
-
 use super::round::sub;
 use super::{Coeffs, N, Parameters, Q};
 use crate::schemes::encode::unpack;
 use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE256, each_block};
 use crate::schemes::levels::levels;
 use crate::schemes::rejection::Sampled;
+use crate::schemes::{Wiped, wipe::wipe};
 
 /// A secret polynomial that is being sampled by rejection: a block may overfill it by as many values as it holds.
 struct Rejection {
@@ -36,10 +35,9 @@ impl Rejection {
     }
 }
 
-impl Zeroize for Rejection {
-    fn zeroize(&mut self) {
-        self.values.zeroize();
-        self.len.zeroize();
+impl Drop for Rejection {
+    fn drop(&mut self) {
+        wipe(bytemuck::cast_slice_mut(&mut self.values));
     }
 }
 
@@ -95,7 +93,7 @@ pub(super) fn matrix_and_secrets<P: Parameters>(
     mut sink: impl FnMut(Expanded),
 ) {
     let mut uniform = [const { Sampled::<u32>::EMPTY }; MAX_LANES];
-    let mut secret = Zeroizing::new([const { Rejection::EMPTY }; MAX_LANES]);
+    let mut secret = [const { Rejection::EMPTY }; MAX_LANES];
     let (rho, seed, entries) = ([rho], [&seed[..]], P::K * P::L);
     let job = |i: usize| match i.checked_sub(entries) {
         None => entry::<P>(&rho, i),
@@ -144,7 +142,7 @@ pub(super) struct Masks<'a> {
     /// The nonce of the next polynomial that is expanded.
     next: u16,
     /// Polynomials that wait: lanes are filled with those of the next attempt.
-    ready: Zeroizing<[Coeffs; MAX_COLUMNS + MAX_LANES]>,
+    ready: Wiped<[Coeffs; MAX_COLUMNS + MAX_LANES]>,
     len: usize,
 }
 
@@ -153,7 +151,7 @@ const MAX_COLUMNS: usize = 7;
 
 impl<'a> Masks<'a> {
     pub(super) fn new(lanes: Lanes, seed: &'a [u8; 64]) -> Self {
-        Self { lanes, seed, next: 0, ready: Zeroizing::new([[0; N]; MAX_COLUMNS + MAX_LANES]), len: 0 }
+        Self { lanes, seed, next: 0, ready: Wiped::new([[0; N]; MAX_COLUMNS + MAX_LANES]), len: 0 }
     }
 
     /// The next `L` polynomials: `sink(i, coefficients)`.
@@ -180,9 +178,9 @@ pub(super) fn mask<P: Parameters>(
 ) {
     const BLOCKS: usize = 5;
     let len = 32 * (P::GAMMA1_BITS + 1);
-    let mut waiting = Zeroizing::new([[0u8; BLOCKS * RATE256]; MAX_LANES]);
+    let mut waiting = Wiped::new([[0u8; BLOCKS * RATE256]; MAX_LANES]);
     let mut filled = [0usize; MAX_LANES];
-    let mut out = Zeroizing::new([0u32; N]);
+    let mut out = Wiped::new([0u32; N]);
     let seed = [&seed[..]];
     let job = |i: usize| Job::shake256(&seed).and_bytes((kappa + i as u16).to_le_bytes());
     each_block(lanes, count, job, |lane, i, block| {

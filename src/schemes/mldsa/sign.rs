@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::encode::{
     HintWriter, T0_LEN, T1_LEN, add_assign, high_len, mask_len, read_secret, read_t0, secret_len, split_polys,
@@ -19,7 +19,7 @@ use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
 use crate::schemes::hash::Lanes;
 use crate::schemes::levels::levels;
-use crate::schemes::{Erased, exactly, hash};
+use crate::schemes::{Erased, Wiped, exactly, hash};
 
 /// Attempts after which signing gives up: FIPS 204, appendix C, allows no fewer. A key that key generation made fails
 /// with a probability below `2^-256`.
@@ -131,7 +131,7 @@ impl<P: Parameters> Expanded<P> {
     pub(super) fn read(&mut self, plan: &Plan, sk: &[u8]) -> Result<()> {
         exactly("private key", sk, P::Sk::LEN)?;
         let (layout, lanes) = (SkLayout::of::<P>(), Lanes::of(plan.level()));
-        let mut values = Zeroizing::new([0; N]);
+        let mut values = Wiped::new([0; N]);
         let mut in_range = true;
         let (s1, _) = split_polys(&sk[layout.s1..], P::L, secret_len::<P>());
         let (s2, t0) = split_polys(&sk[layout.s2..], P::K, secret_len::<P>());
@@ -165,7 +165,7 @@ impl<P: Parameters> Expanded<P> {
         plan.mat_vec(P::L, matrix, s1, t.as_mut().as_flattened_mut());
         let (seed, rows) = pk.split_at_mut(32);
         seed.copy_from_slice(&self.rho);
-        let (mut sum, mut s2) = (Zeroizing::new([0; N]), Zeroizing::new([0; N]));
+        let (mut sum, mut s2) = (Wiped::new([0; N]), Wiped::new([0; N]));
         for ((t, s2_ntt), out) in t.as_ref().iter().zip(self.s2.as_ref()).zip(rows.chunks_exact_mut(T1_LEN)) {
             plan.inverse(t, &mut sum[..]);
             plan.inverse(s2_ntt, &mut s2[..]);
@@ -192,7 +192,7 @@ impl<P: Parameters> Expanded<P> {
     /// One round of the rejection loop; says whether the signature is good.
     fn attempt(&self, plan: &Plan, mu: &[u8; 64], masks: &mut Masks, signature: &mut [u8]) -> bool {
         let lanes = Lanes::of(plan.level());
-        let mut y = Zeroizing::new([[0; N]; MAX_ROWS]);
+        let mut y = Wiped::new([[0; N]; MAX_ROWS]);
         let mut y_ntt = Erased::<P::Columns, _>::filled(ZERO);
         masks.next::<P>(|i, coefficients| {
             y[i] = *coefficients;
@@ -206,8 +206,8 @@ impl<P: Parameters> Expanded<P> {
             y_ntt.as_ref().as_flattened(),
             products.as_flattened_mut(),
         );
-        let mut w = Zeroizing::new([[0; N]; MAX_ROWS]);
-        let mut high = Zeroizing::new([0; MAX_ROWS * 192]);
+        let mut w = Wiped::new([[0; N]; MAX_ROWS]);
+        let mut high = Wiped::new([0; MAX_ROWS * 192]);
         let high = &mut high[..P::K * high_len::<P>()];
         for (i, product) in products.iter().enumerate() {
             plan.inverse(product, &mut w[i][..]);
@@ -221,9 +221,9 @@ impl<P: Parameters> Expanded<P> {
         plan.forward(&c, &mut c_ntt);
 
         // The challenge times each secret: a matrix of one column.
-        let mut product = Zeroizing::new([0; N]);
+        let mut product = Wiped::new([0; N]);
         let times_challenge = |secret: &Poly, product: &mut Coeffs| {
-            let mut out = Zeroizing::new(ZERO);
+            let mut out = Wiped::new(ZERO);
             plan.mat_vec(1, secret, &c_ntt, &mut out[..]);
             plan.inverse(&out[..], product);
         };
@@ -254,15 +254,15 @@ impl<P: Parameters> Expanded<P> {
 }
 
 /// `rho''`: the seed of all masks of one signature.
-pub(super) fn mask_seed<P: Parameters>(key: &[u8], rnd: &[u8; 32], mu: &[u8; 64]) -> Zeroizing<[u8; 64]> {
-    let mut seed = Zeroizing::new([0; 64]);
+pub(super) fn mask_seed<P: Parameters>(key: &[u8], rnd: &[u8; 32], mu: &[u8; 64]) -> Wiped<[u8; 64]> {
+    let mut seed = Wiped::new([0; 64]);
     hash::shake256(&[key, if P::ROUND3 { &[] } else { rnd }, mu], &mut seed[..]);
     seed
 }
 
 /// `w1Encode(HighBits(w))` of one polynomial.
 pub(super) fn write_high_bits<P: Parameters>(lanes: Lanes, w: &Coeffs, out: &mut [u8]) {
-    let mut high = Zeroizing::new([0; N]);
+    let mut high = Wiped::new([0; N]);
     highs::<P>(lanes, w, &mut high);
     write_high::<P>(lanes, &high, out);
 }
@@ -304,7 +304,7 @@ levels! {
 
 /// Writes the hint of one polynomial, `r = w - c·s2` and `ct0 = c·t0`; says whether that is possible.
 pub(super) fn write_hint<P: Parameters>(lanes: Lanes, r: &Coeffs, ct0: &Coeffs, writer: &mut HintWriter) -> bool {
-    let mut differs = Zeroizing::new([0; N]);
+    let mut differs = Wiped::new([0; N]);
     differences::<P>(lanes, r, ct0, &mut differs);
     // The positions are published with the signature.
     all_below(lanes, ct0, P::GAMMA2) && writer.row((0..N).filter(|i| differs[*i] != 0))

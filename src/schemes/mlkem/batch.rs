@@ -16,7 +16,7 @@ use crate::backend::{Matrix, RingMul};
 use crate::context::{Ntt, Public, Secret};
 use crate::ring::presets::MlKem;
 use crate::schemes::hash::{Job, Lanes};
-use crate::schemes::{Error, Result, each_chunk, exactly, same_len};
+use crate::schemes::{Error, Result, Wiped, each_chunk, exactly, same_len};
 use crate::{PolyBatch, SecretVec};
 
 /// A ciphertext and its shared secret.
@@ -93,7 +93,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             let secret_bytes = dk.as_mut().chunks_exact_mut(384);
             let rows = ek.as_mut().chunks_exact_mut(384).zip(secret_bytes).take(k);
             for ((ek, dk), ((t, e), s)) in rows.zip(t.by_ref().zip(e.by_ref()).zip(s.by_ref())) {
-                let mut sum = Zeroizing::new([0; N]);
+                let mut sum = Wiped::new([0; N]);
                 sum.copy_from_slice(t);
                 add_assign(lanes, &mut sum, e);
                 encode(lanes, &sum, ek);
@@ -200,11 +200,11 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let mut messages = Zeroizing::new(alloc::vec![[0; 32]; batch]);
         let mut derived = Zeroizing::new(alloc::vec![[0; 64]; batch]);
         for (i, (masked, v)) in polynomials(&masked).zip(v.as_chunks().0).enumerate() {
-            read_message(keys.lanes, v, &mut Zeroizing::new(*masked), &mut messages[i]);
+            read_message(keys.lanes, v, &mut Wiped::new(*masked), &mut messages[i]);
             hash::sha3_512(&[&messages[i][..], &keys.hashes[i]], &mut derived[i]);
         }
         let again =
-            Zeroizing::new(self.encrypt(&keys, &messages, &derived)?.into_iter().map(Wiped).collect::<Vec<_>>());
+            Zeroizing::new(self.encrypt(&keys, &messages, &derived)?.into_iter().map(Again).collect::<Vec<_>>());
         let inputs = dks.iter().zip(cts).zip(keys.states);
         let results = inputs.zip(derived.iter().zip(again.iter())).map(|(((dk, ct), state), (derived, again))| {
             state?;
@@ -236,7 +236,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let encrypted = messages.iter().map(|message| {
             let mut ciphertext = P::Ct::filled(0);
             for (i, (product, error)) in rows.by_ref().take(k + 1).enumerate() {
-                write_row::<P>(keys.lanes, i, &mut Zeroizing::new(*product), error, message, ciphertext.as_mut());
+                write_row::<P>(keys.lanes, i, &mut Wiped::new(*product), error, message, ciphertext.as_mut());
             }
             ciphertext
         });
@@ -245,9 +245,9 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
 }
 
 /// An array that is erased with its vector.
-struct Wiped<A: Array<u8>>(A);
+struct Again<A: Array<u8>>(A);
 
-impl<A: Array<u8>> zeroize::Zeroize for Wiped<A> {
+impl<A: Array<u8>> zeroize::Zeroize for Again<A> {
     fn zeroize(&mut self) {
         self.0.erase();
     }

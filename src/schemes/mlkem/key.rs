@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use subtle::{ConditionallySelectable, ConstantTimeEq};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::noise::{self, MAX_K};
 use super::pke::{decrypt, encrypt, halves, keygen, read_public, read_secret};
@@ -14,7 +14,7 @@ use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlKem;
 use crate::schemes::hash::{Job, Lanes};
-use crate::schemes::{Error, Result, exactly};
+use crate::schemes::{Error, Result, Wiped, exactly};
 
 /// An encapsulation key that was checked, with its matrix. It belongs to the CPU level of the
 /// [`Kem`](super::Kem) that read it.
@@ -106,12 +106,12 @@ impl<P: Parameters> Public<P> {
 
     pub(super) fn encaps(&self, plan: &Plan, m: &[u8; 32]) -> Encapsulation<P> {
         let mut ciphertext = P::Ct::filled(0);
-        let mut message = Zeroizing::new(*m);
+        let mut message = Wiped::new(*m);
         if P::ROUND3 {
             // Kyber does not use the random bytes as they are.
             hash::sha3_256(&[m], &mut message);
         }
-        let mut derived = Zeroizing::new([0; 64]);
+        let mut derived = Wiped::new([0; 64]);
         hash::sha3_512(&[&message[..], &self.hash], &mut derived);
         let (secret, r) = halves(&derived);
         encrypt::<P>(plan, &self.rows, &message, r, ciphertext.as_mut());
@@ -131,7 +131,7 @@ pub(super) fn round3_secret(pre_secret: &[u8; 32], ciphertext: &[u8]) -> SharedS
 /// time.
 pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext: &[u8], again: &[u8]) -> SharedSecret {
     let (secret, _) = halves(derived);
-    let mut rejected = Zeroizing::new(*z);
+    let mut rejected = Wiped::new(*z);
     if !P::ROUND3 {
         hash::shake256(&[z, ciphertext], &mut rejected[..]);
     }
@@ -140,7 +140,7 @@ pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext
     for (out, (rejected, secret)) in out.iter_mut().zip(rejected.iter().zip(secret)) {
         *out = u8::conditional_select(rejected, secret, same);
     }
-    if P::ROUND3 { round3_secret(&Zeroizing::new(out), ciphertext) } else { out }
+    if P::ROUND3 { round3_secret(&Wiped::new(out), ciphertext) } else { out }
 }
 
 /// A decapsulation key that was checked, with its matrix; erased on drop. It belongs to the CPU level of the
@@ -174,7 +174,7 @@ impl<P: Parameters> DecapsulationKey<P> {
     pub(super) fn from_seed(ring: &RingContext<Cpu, MlKem>, d: &[u8; 32], z: &[u8; 32]) -> Self {
         let public = EncapsulationKey { ring: ring.clone(), public: Box::new(Public::empty()) };
         let mut key = Self { public, private: Box::new(Private::empty()) };
-        let mut secret = Zeroizing::new([0; 384 * MAX_K]);
+        let mut secret = Wiped::new([0; 384 * MAX_K]);
         let secret = &mut secret[..384 * P::K];
         keygen::<P>(ring.plan(), d, key.public.public.bytes.as_mut(), secret);
         // Coefficients that key generation makes are reduced.
@@ -230,9 +230,9 @@ impl<P: Parameters> Private<P> {
 
     pub(super) fn decaps(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8]) -> Result<SharedSecret> {
         exactly("ciphertext", ciphertext, P::Ct::LEN)?;
-        let mut message = Zeroizing::new([0; 32]);
+        let mut message = Wiped::new([0; 32]);
         decrypt::<P>(plan, &self.s, ciphertext, &mut message);
-        let mut derived = Zeroizing::new([0; 64]);
+        let mut derived = Wiped::new([0; 64]);
         hash::sha3_512(&[&message[..], &public.hash], &mut derived);
         let (_, r) = halves(&derived);
         let mut again = Erased::<P::Ct, _>::filled(0);

@@ -3,9 +3,10 @@
 
 use core::hint::black_box;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::{Coeffs, N, Parameters, Q};
+use crate::schemes::Wiped;
 use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE256, each_block};
 use crate::schemes::levels::levels;
 use crate::schemes::rejection::Sampled;
@@ -18,8 +19,9 @@ pub(super) struct Samplers {
     lanes: Lanes,
     uniform: [Sampled<u16>; MAX_LANES],
     /// A width of 3 needs 192 bytes: the first block of such a polynomial waits for its second.
-    waiting: Zeroizing<[Option<[u8; RATE256]>; MAX_LANES]>,
-    noise: Zeroizing<Coeffs>,
+    waiting: Wiped<[[u8; RATE256]; MAX_LANES]>,
+    seen: [bool; MAX_LANES],
+    noise: Wiped<Coeffs>,
 }
 
 impl Samplers {
@@ -27,8 +29,9 @@ impl Samplers {
         Self {
             lanes,
             uniform: [const { Sampled::<u16>::EMPTY }; MAX_LANES],
-            waiting: Zeroizing::new([None; MAX_LANES]),
-            noise: Zeroizing::new([0; N]),
+            waiting: Wiped::new([[0; RATE256]; MAX_LANES]),
+            seen: [false; MAX_LANES],
+            noise: Wiped::new([0; N]),
         }
     }
 
@@ -50,13 +53,13 @@ impl Samplers {
         if eta == 2 {
             binomial2(self.lanes, &block[..128], &mut self.noise);
         } else {
-            let Some(first) = &self.waiting[lane] else {
-                self.waiting[lane] = block.first_chunk().copied();
+            self.seen[lane] ^= true;
+            if self.seen[lane] {
+                self.waiting[lane].copy_from_slice(block);
                 return false;
-            };
-            let mut bytes = Zeroizing::new([0; 192]);
-            bytes[..RATE256].copy_from_slice(first);
-            self.waiting[lane] = None;
+            }
+            let mut bytes = Wiped::new([0; 192]);
+            bytes[..RATE256].copy_from_slice(&self.waiting[lane]);
             bytes[RATE256..].copy_from_slice(&block[..192 - RATE256]);
             binomial3(self.lanes, &bytes[..], &mut self.noise);
         }

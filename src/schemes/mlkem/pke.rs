@@ -1,7 +1,5 @@
 //! The encryption inside the KEM: K-PKE (FIPS 203, section 5), one operation at a time on the CPU.
 
-use zeroize::Zeroizing;
-
 use super::noise::{Samplers, add, add_message, compress, decompress, noise, sub};
 use super::{Coeffs, N, Parameters, Q};
 use crate::arith::csub;
@@ -9,7 +7,7 @@ use crate::backend::cpu::Plan;
 use crate::schemes::encode::{pack, unpack};
 use crate::schemes::hash::{self, Job, Lanes, each_block};
 use crate::schemes::levels::levels;
-use crate::schemes::{Array, Erased};
+use crate::schemes::{Array, Erased, Wiped};
 
 /// Makes a key pair from `d` (algorithm 13): `ek` takes `t ‖ rho`, `secret` takes `s`, both in the transform domain.
 pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], secret: &mut [u8]) {
@@ -36,8 +34,8 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], se
 
     let mut t = Erased::<P::Vector, _>::filled([0; N / 4]);
     plan.mat_vec(P::K, a.as_flattened(), s.as_ref().as_flattened(), t.as_mut().as_flattened_mut());
-    let mut sum = Zeroizing::new([0u16; N]);
-    let mut term = Zeroizing::new([0u16; N]);
+    let mut sum = Wiped::new([0u16; N]);
+    let mut term = Wiped::new([0u16; N]);
     for i in 0..P::K {
         plan.export(&t.as_ref()[i], &mut sum[..]);
         plan.export(&e.as_ref()[i], &mut term[..]);
@@ -50,8 +48,8 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], se
 }
 
 /// `(rho, sigma)` of a seed: FIPS 203 hashes the rank too.
-pub(super) fn key_seeds<P: Parameters>(d: &[u8; 32]) -> Zeroizing<[u8; 64]> {
-    let mut seeds = Zeroizing::new([0; 64]);
+pub(super) fn key_seeds<P: Parameters>(d: &[u8; 32]) -> Wiped<[u8; 64]> {
+    let mut seeds = Wiped::new([0; 64]);
     let rank = [P::K as u8];
     hash::sha3_512(&[d, if P::ROUND3 { &[] } else { &rank }], &mut seeds);
     seeds
@@ -107,7 +105,7 @@ pub(super) fn read_public<P: Parameters>(lanes: Lanes, ek: &[u8], mut sink: impl
 
 /// Reads the `K` polynomials of a secret into `sink(i, values)`, reduced as `ByteDecode_12` does.
 pub(super) fn read_secret<P: Parameters>(lanes: Lanes, secret: &[u8], mut sink: impl FnMut(usize, &Coeffs)) {
-    let mut values = Zeroizing::new([0u16; N]);
+    let mut values = Wiped::new([0u16; N]);
     for (i, bytes) in secret[..384 * P::K].chunks_exact(384).enumerate() {
         decode_reduced(lanes, bytes, &mut values);
         sink(i, &values);
@@ -123,17 +121,17 @@ pub(super) fn randomness<P: Parameters>(lanes: Lanes, r: &[u8; 32], sink: impl F
 /// row.
 pub(super) fn encrypt<P: Parameters>(plan: &Plan, rows: &P::Matrix, message: &[u8; 32], r: &[u8; 32], out: &mut [u8]) {
     let mut y = Erased::<P::Vector, _>::filled([0; N / 4]);
-    let mut errors = Zeroizing::new([[0u16; N]; 5]);
+    let mut errors = Wiped::new([[0u16; N]; 5]);
     let lanes = Lanes::of(plan.level());
     randomness::<P>(lanes, r, |i, coefficients| match i.checked_sub(P::K) {
         None => plan.forward(coefficients, &mut y.as_mut()[i]),
         Some(i) => errors[i] = *coefficients,
     });
     // One row more than a vector has.
-    let mut products = Zeroizing::new([[0; N / 4]; 5]);
+    let mut products = Wiped::new([[0; N / 4]; 5]);
     let products = &mut products[..P::K + 1];
     plan.mat_vec(P::K, rows.as_ref().as_flattened(), y.as_ref().as_flattened(), products.as_flattened_mut());
-    let mut sum = Zeroizing::new([0u16; N]);
+    let mut sum = Wiped::new([0u16; N]);
     for (i, (product, error)) in products.iter().zip(errors.iter()).enumerate() {
         plan.inverse(product, &mut sum[..]);
         write_row::<P>(lanes, i, &mut sum, error, message, out);
@@ -198,8 +196,8 @@ pub(super) fn decrypt<P: Parameters>(plan: &Plan, s: &P::Vector, ciphertext: &[u
         plan.forward(&coefficients, u);
     }
     read_row::<P>(lanes, P::K, ciphertext, &mut coefficients);
-    let mut product = Zeroizing::new([0; N / 4]);
-    let mut masked = Zeroizing::new([0u16; N]);
+    let mut product = Wiped::new([0; N / 4]);
+    let mut masked = Wiped::new([0u16; N]);
     plan.mat_vec(P::K, u.as_ref().as_flattened(), s.as_ref().as_flattened(), &mut product[..]);
     plan.inverse(&product[..], &mut masked[..]);
     read_message(lanes, &coefficients, &mut masked, message);
