@@ -37,6 +37,9 @@ fn use_everything() {
     let _ = MlKem512::new(Reference);
 }
 
+/// Functions that divide public numbers: how many polynomials a batch has.
+const PUBLIC: [&str; 1] = ["::sign_chunk"];
+
 /// Functions of the disassembly whose code has a line that satisfies a condition.
 fn functions_with<'a>(disassembly: &'a str, condition: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut name = "";
@@ -77,7 +80,8 @@ fn no_division_in_the_schemes() {
     // What finds nothing here finds nothing anywhere: the standard library prints numbers by division.
     let dividing = functions_with(&disassembly, divides);
     assert!(!dividing.is_empty(), "no division was found in the whole executable");
-    let wrong: Vec<_> = dividing.into_iter().filter(|name| name.contains("karat::schemes::")).collect();
+    let wrong = dividing.into_iter().filter(|name| name.contains("karat::schemes::"));
+    let wrong: Vec<_> = wrong.filter(|name| !PUBLIC.iter().any(|public| name.ends_with(public))).collect();
     assert!(wrong.is_empty(), "divisions in {wrong:#?}");
 }
 

@@ -36,16 +36,20 @@ fn count(pattern: &[u8; 16]) -> usize {
 
 /// Runs a call on a thread of its own and looks for secrets on its stack.
 fn leaves(work: impl FnOnce() + Send + 'static, secrets: Vec<[u8; 16]>) -> Vec<usize> {
+    // Room for the frames of the search, which would otherwise overwrite what is searched.
     #[inline(never)]
     fn run(work: impl FnOnce()) {
+        let mut room = [0u8; 8192];
+        black_box(&mut room);
         work();
+        black_box(&mut room);
     }
     let thread = std::thread::Builder::new().stack_size(4 * DEPTH).spawn(move || {
         fill();
         run(work);
         secrets.iter().map(count).collect()
     });
-    thread.unwrap().join().unwrap()
+    thread.expect("a thread").join().expect("no panic")
 }
 
 /// Bytes that no other value of a program has.

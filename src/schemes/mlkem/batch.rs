@@ -73,7 +73,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
                 |_| P::ETA1,
                 |i, coefficients| {
                     let into = if i < k { &mut s } else { &mut e };
-                    polynomial(into, item * k + i % k).copy_from_slice(coefficients);
+                    polynomial(into, item * P::K + i % P::K).copy_from_slice(coefficients);
                 },
             );
         }
