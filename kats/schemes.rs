@@ -54,7 +54,7 @@ fn vectors() -> Option<PathBuf> {
 fn check_folder(folder: &Path, passed: u64) {
     for (how, mut runner) in runners() {
         let reports: Vec<_> = files(&[folder.into()]).iter().map(|path| runner.check_file(path, &mut |_| ())).collect();
-        reports.iter().for_each(|report| print(how, report));
+        reports.iter().for_each(|report| print(&how, report));
         assert!(reports.iter().all(FileReport::is_ok), "{how}");
         assert_eq!(reports.iter().map(|report| report.passed).sum::<u64>(), passed, "{how}");
     }
@@ -66,7 +66,7 @@ fn wycheproof() {
         let mut passed = 0;
         for (name, text) in builtin() {
             let report = runner.check_reader(&name, text.as_bytes(), &mut |_| ());
-            print(how, &report);
+            print(&how, &report);
             assert!(report.is_ok() && report.skipped() == 0, "{how}: {name}");
             passed += report.passed;
         }
