@@ -142,6 +142,37 @@ pub enum Drop {
 ///
 /// # Constant time
 /// No implementation branches on, indexes by or divides words.
+///
+/// A key switch: digits of `a`, their products with a key, division by `P`. With the key `(P·c, 0)` in every digit's own
+/// limbs the result is `a·c` and 0, up to rounding.
+///
+/// ```
+/// use karat::backend::{Backend, Cpu, Erase};
+/// use karat::rns::{Drop, Limbs, RnsMul, RnsRing, Rounding, View, ViewMut};
+///
+/// let (n, cpu) = (8, Cpu::new());
+/// let ring = RnsRing::<u64>::new(n, &[97, 113], &[193])?;
+/// let plan = cpu.rns_plan(&ring)?;
+/// let key_switch = cpu.rns_key_switch(&plan, 2, 1, Rounding::Exact)?;
+/// let special = cpu.rns_mod_down_tables(&plan, 2, Drop::Special)?;
+///
+/// // The constant 7 is 7 at every point; so is the factor P·2, in limb d of the key of digit d.
+/// let mut a = cpu.alloc::<u64>(2 * n, Erase::No)?;
+/// a.fill(7);
+/// let mut key = cpu.alloc::<u64>(2 * 2 * 3 * n, Erase::No)?;
+/// key[..n].fill(193 * 2 % 97);
+/// key[(2 * 3 + 1) * n..][..n].fill(193 * 2 % 113);
+///
+/// let mut digits = cpu.alloc::<u64>(2 * 3 * n, Erase::No)?;
+/// let mut sums = cpu.alloc::<u64>(2 * 3 * n, Erase::No)?;
+/// let mut out = cpu.alloc::<u64>(2 * 2 * n, Erase::No)?;
+/// cpu.rns_mod_up(&plan, &key_switch, View::new(&a), ViewMut::new(&mut digits))?;
+/// cpu.rns_key_product(&plan, &key_switch, None, View::new(&digits), View::new(&key), ViewMut::new(&mut sums))?;
+/// cpu.rns_mod_down(&plan, &special, 2, View::new(&sums), ViewMut::new(&mut out))?;
+/// assert_eq!(out[..2 * n], [14; 16]);
+/// assert_eq!(out[2 * n..], [0; 16]);
+/// # Ok::<(), karat::Error>(())
+/// ```
 pub trait RnsMul<W: Word>: Backend {
     /// Tables of all primes of a ring.
     type RnsPlan: Send + Sync;

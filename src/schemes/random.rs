@@ -1,12 +1,13 @@
 //! Seeds from random-number generators.
 
 use rand_core::TryCryptoRng;
+use zeroize::Zeroizing;
 
-use super::{Error, Result, Wiped};
+use super::{Error, Result};
 
 /// Random bytes that are erased after use.
-pub(super) fn draw<const LEN: usize>(rng: &mut (impl TryCryptoRng + ?Sized)) -> Result<Wiped<[u8; LEN]>> {
-    let mut out = Wiped::new([0; LEN]);
+pub(super) fn draw<const LEN: usize>(rng: &mut (impl TryCryptoRng + ?Sized)) -> Result<Zeroizing<[u8; LEN]>> {
+    let mut out = Zeroizing::new([0; LEN]);
     rng.try_fill_bytes(&mut out[..]).map_err(|_| Error::NoRandomness)?;
     Ok(out)
 }

@@ -199,6 +199,11 @@ impl<'a, B: RnsMul<W>, W: Word> Subject<'a, B, W> {
         })
     }
 
+    /// Counts a comparison that [`Subject::same`] did not make.
+    pub(super) fn count(&mut self) {
+        self.compared += 1;
+    }
+
     /// A failure in words.
     pub(super) fn wrong(&self, operation: String, expected: &'static str, got: String) -> Failure {
         Failure::Accepted { place: self.place.clone(), operation, expected, got }

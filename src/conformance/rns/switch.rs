@@ -67,6 +67,7 @@ fn represents<B: RnsMul<W>, W: Word>(
             return Err(s.wrong(operation, "of one representative", alloc::format!("is off by {u} products")));
         }
     }
+    s.count();
     Ok(())
 }
 

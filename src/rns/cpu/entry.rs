@@ -1,6 +1,6 @@
 //! The way into each kind of arithmetic: one function with the kind's CPU features for each operation.
 
-use super::arith::Portable;
+use super::arith::{Arith, Portable};
 use super::kernels::{Kernels, Pair, Targets, Weigh};
 use super::ops;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -21,9 +21,10 @@ macro_rules! enter {
     }};
 }
 
-/// [`Kernels`] and [`Weigh`] for one kind of arithmetic, which takes `$T` targets of `$V` vectors at once.
+/// [`Kernels`] and [`Weigh`] for one kind of arithmetic, which takes `$T` targets of `$V` vectors at once, and `$D`
+/// vectors of sums of two polynomials' products.
 macro_rules! kind {
-    ($A:ty, [$($features:literal)?], $T:literal, $V:literal) => {
+    ($A:ty, [$($features:literal)?], $T:literal, $V:literal, $D:literal) => {
         impl<W: Word> Kernels<W> for $A {
             fn combine(&self, op: Combine, a: &[W], b: &[W], out: &mut [W]) {
                 let t = self;
@@ -59,16 +60,31 @@ macro_rules! kind {
             }
 
             fn dot(&self, pairs: &[Pair<'_, W>], out: &mut [W]) {
-                let t = self;
-                enter!($($features)?, [W: Word] |t: &$A, pairs: &[Pair<'_, W>], out: &mut [W]| {
-                    ops::dot(t, pairs, out)
+                let (t, many) = (self, out.len().is_multiple_of($D * <$A as Arith>::LANES));
+                enter!($($features)?, [W: Word] |t: &$A, many: bool, pairs: &[Pair<'_, W>], out: &mut [W]| {
+                    match many {
+                        true => ops::dot::<$A, $D>(t, pairs, out),
+                        false => ops::dot::<$A, 1>(t, pairs, out),
+                    }
+                })
+            }
+
+            fn dots(&self, digits: &[&[W]], keys: [&[&[W]]; 2], out: [&mut [W]; 2]) {
+                let (t, many) = (self, out[0].len().is_multiple_of($D * <$A as Arith>::LANES));
+                enter!($($features)?, [W: Word] |
+                    t: &$A, many: bool, digits: &[&[W]], keys: [&[&[W]]; 2], out: [&mut [W]; 2]
+                | {
+                    match many {
+                        true => ops::dots::<$A, $D>(t, digits, keys, out),
+                        false => ops::dots::<$A, 1>(t, digits, keys, out),
+                    }
                 })
             }
         }
 
         impl<W: Word> Weigh<W> for Targets<$A> {
             fn weigh(&self, digits: &[W], len: usize, out: &mut [&mut [W]], offset: usize) {
-                let (t, whole) = (self, len.is_multiple_of($V * <$A as super::arith::Arith>::LANES));
+                let (t, whole) = (self, len.is_multiple_of($V * <$A as Arith>::LANES));
                 let mut first = 0;
                 while first < t.arith.len() {
                     let many = whole && t.arith.get(first..first + $T).is_some();
@@ -96,15 +112,15 @@ macro_rules! kind {
     };
 }
 
-kind!(Portable<W>, [], 1, 1);
+kind!(Portable<W>, [], 1, 1, 1);
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-kind!(avx2::Wide<W>, ["avx2,fma"], 2, 2);
+kind!(avx2::Wide<W>, ["avx2,fma"], 2, 2, 1);
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-kind!(avx2::Narrow<W>, ["avx2,fma"], 4, 2);
+kind!(avx2::Narrow<W>, ["avx2,fma"], 4, 2, 4);
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-kind!(avx512::Wide<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 4, 2);
+kind!(avx512::Wide<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 4, 2, 4);
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-kind!(avx512::Narrow<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 4, 2);
+kind!(avx512::Narrow<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 4, 2, 4);
 
 /// Kernels and targets of a kind, behind their traits.
 pub(super) mod boxed {

@@ -31,6 +31,9 @@ pub(super) trait Kernels<W>: Send + Sync {
 
     /// `out = sum of a_i · b_i`.
     fn dot(&self, pairs: &[Pair<'_, W>], out: &mut [W]);
+
+    /// `out[c] = sum of digits_i · keys[c]_i` for both `c`.
+    fn dots(&self, digits: &[&[W]], keys: [&[&[W]]; 2], out: [&mut [W]; 2]);
 }
 
 /// Sums of digits times factors, modulo several primes of one kind.

@@ -1,5 +1,7 @@
 //! Operations on one limb or a part of one, over the arithmetic of any level: `#[inline(always)]`, so that they take
 //! on the features of the function that they stand in.
+// One index runs through several arrays.
+#![allow(clippy::needless_range_loop)]
 
 use super::arith::Arith;
 use super::kernels::Pair;
@@ -70,22 +72,69 @@ pub(super) fn sub_scale<A: Arith>(t: &A, factor: u64, a: &[A::W], out: &mut [A::
     update(t, a, out, |a, out| t.mul_by(t.sub(a, out), factor));
 }
 
+/// `out = sum of a_i · b_i`, `V` vectors at once.
 #[inline(always)]
-pub(super) fn dot<A: Arith>(t: &A, pairs: &[Pair<'_, A::W>], out: &mut [A::W]) {
+pub(super) fn dot<A: Arith, const V: usize>(t: &A, pairs: &[Pair<'_, A::W>], out: &mut [A::W]) {
     let terms = t.terms(t.modulus());
-    for (x, out) in out.chunks_exact_mut(A::LANES).enumerate() {
-        let start = x * A::LANES;
-        let mut total = None;
+    for (x, out) in out.chunks_exact_mut(V * A::LANES).enumerate() {
+        let range = x * V * A::LANES..(x + 1) * V * A::LANES;
+        let mut totals = [None; V];
         for pairs in pairs.chunks(terms) {
-            let mut acc = t.zero();
+            let mut sums = [t.zero(); V];
             for (a, b) in pairs {
-                let (a, b) = (t.load(&a[start..][..A::LANES]), t.load(&b[start..][..A::LANES]));
-                acc = t.mac(acc, t.split(a), t.split(b));
+                let (a, b) = (&a[range.clone()], &b[range.clone()]);
+                for v in 0..V {
+                    sums[v] = t.mac(sums[v], split_at(t, a, v), split_at(t, b, v));
+                }
             }
-            total = sum(t, total, acc);
+            for v in 0..V {
+                totals[v] = sum(t, totals[v], sums[v]);
+            }
         }
-        t.store(total.unwrap_or(t.splat(0)), out);
+        for v in 0..V {
+            t.store(totals[v].unwrap_or(t.splat(0)), &mut out[v * A::LANES..][..A::LANES]);
+        }
     }
+}
+
+/// `out[c] = sum of digits_i · keys[c]_i` for both `c`, `V` vectors at once.
+#[inline(always)]
+pub(super) fn dots<A: Arith, const V: usize>(t: &A, digits: &[&[A::W]], keys: [&[&[A::W]]; 2], out: [&mut [A::W]; 2]) {
+    let (terms, count) = (t.terms(t.modulus()), digits.len());
+    for x in (0..out[0].len()).step_by(V * A::LANES) {
+        let range = x..x + V * A::LANES;
+        let mut totals = [[None; V]; 2];
+        for first in (0..count).step_by(terms) {
+            let mut sums = [[t.zero(); V]; 2];
+            for i in first..count.min(first + terms) {
+                let digit = &digits[i][range.clone()];
+                let keys = [&keys[0][i][range.clone()], &keys[1][i][range.clone()]];
+                for v in 0..V {
+                    let digit = split_at(t, digit, v);
+                    for c in 0..2 {
+                        sums[c][v] = t.mac(sums[c][v], digit, split_at(t, keys[c], v));
+                    }
+                }
+            }
+            for c in 0..2 {
+                for v in 0..V {
+                    totals[c][v] = sum(t, totals[c][v], sums[c][v]);
+                }
+            }
+        }
+        for c in 0..2 {
+            for v in 0..V {
+                let total = totals[c][v].unwrap_or(t.splat(0));
+                t.store(total, &mut out[c][x + v * A::LANES..][..A::LANES]);
+            }
+        }
+    }
+}
+
+/// Vector `v` of some words as a factor.
+#[inline(always)]
+fn split_at<A: Arith>(t: &A, words: &[A::W], v: usize) -> A::Split {
+    t.split(t.load(&words[v * A::LANES..][..A::LANES]))
 }
 
 /// A first sum of products, or one more.
@@ -123,7 +172,7 @@ pub(super) fn weigh<A: Arith, const T: usize, const V: usize>(
             for i in first..count.min(first + terms) {
                 let row = &words[i * len + x..][..V * A::LANES];
                 for v in 0..V {
-                    let digit = targets[0].split(targets[0].load(&row[v * A::LANES..][..A::LANES]));
+                    let digit = split_at(targets[0], row, v);
                     for t in 0..T {
                         sums[t][v] = targets[t].mac(sums[t][v], digit, targets[t].spread(&factors[t][i]));
                     }

@@ -4,9 +4,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::convert::Conversion;
-use super::kernels::Pair;
 use super::plan::RnsPlan;
-use super::rows::{Rows, RowsMut};
+use super::rows::{Row, Rows, RowsMut};
 use crate::Result;
 use crate::arith::Word;
 use crate::backend::Cpu;
@@ -105,32 +104,35 @@ impl Cpu {
         out: RowsMut<'_, W>,
     ) {
         let images = g.map(|g| plan.images(g, plan.ring.indices(ks.limbs)));
-        let count = ks.digits.len();
-        self.each_row(out, |row| {
-            let prime = plan.index(ks.limbs, row.limb);
+        let (count, coefficients) = (ks.digits.len(), out.len());
+        let mut first: Vec<Row<'_, W>> = out.each().collect();
+        let second = first.split_off(first.len() / 2);
+        // Both results at once, so that digits are read once.
+        self.over(coefficients, first.into_iter().zip(second), |(first, second)| {
+            let (limb, prime) = (first.limb, plan.index(ks.limbs, first.limb));
             let kernels = &plan.primes[prime].kernels;
-            let block = BLOCK.min(row.words.len());
+            let block = BLOCK.min(first.words.len());
+            let pairs = first.words.chunks_exact_mut(block).zip(second.words.chunks_exact_mut(block));
             with_scratch(if images.is_some() { count * block } else { 0 }, |gathered: &mut [W]| {
-                for (x, out) in row.words.chunks_exact_mut(block).enumerate() {
-                    let start = x * block;
+                for (x, (first, second)) in pairs.enumerate() {
+                    let range = x * block..(x + 1) * block;
                     if let Some(images) = &images {
-                        let sources = &images.of(row.limb)[start..][..block];
+                        let sources = &images.of(limb)[range.clone()];
                         for (d, gathered) in gathered.chunks_exact_mut(block).enumerate() {
-                            let digit = digits.get(d, row.limb);
+                            let digit = digits.get(d, limb);
                             for (word, source) in gathered.iter_mut().zip(sources) {
                                 *word = digit[*source as usize];
                             }
                         }
                     }
-                    let pair = |d: usize| {
-                        let digit = match images {
-                            Some(_) => &gathered[d * block..][..block],
-                            None => &digits.get(d, row.limb)[start..][..block],
-                        };
-                        (digit, &key.get(2 * d + row.poly, prime)[start..][..block])
+                    let digit = |d: usize| match images {
+                        Some(_) => &gathered[d * block..][..block],
+                        None => &digits.get(d, limb)[range.clone()],
                     };
-                    let pairs: Vec<Pair<'_, W>> = (0..count).map(pair).collect();
-                    kernels.dot(&pairs, out);
+                    let keys = |c: usize| (0..count).map(|d| &key.get(2 * d + c, prime)[range.clone()]).collect();
+                    let digits: Vec<&[W]> = (0..count).map(digit).collect();
+                    let keys: [Vec<&[W]>; 2] = [keys(0), keys(1)];
+                    kernels.dots(&digits, [&keys[0], &keys[1]], [first, second]);
                 }
             });
         });
