@@ -8,14 +8,26 @@ use karat::kat::{FileReport, Runner, files, nist};
 use karat::{AnyBackend, Cpu};
 use sha2::{Digest, Sha256};
 
-/// The ways of calling: singly, and batched with 1 and 64.
-fn runners() -> Vec<(&'static str, Runner)> {
-    let backend = AnyBackend::from_env().unwrap();
-    let batched = |batch| {
-        let own = Own::batched(&backend, batch).unwrap();
-        Runner::new(backend.clone()).with_implementation(own)
-    };
-    vec![("single", Runner::new(AnyBackend::Cpu(Cpu::new()))), ("batch of 1", batched(1)), ("batch of 64", batched(64))]
+/// The ways of calling, on each level that this CPU has: singly, and batched with 1 and 64.
+fn runners() -> Vec<(String, Runner)> {
+    let mut out = Vec::new();
+    for (name, backend) in AnyBackend::all() {
+        let backend = match backend {
+            Ok(backend @ AnyBackend::Cpu(_)) => backend,
+            Ok(_) => continue,
+            Err(reason) => {
+                eprintln!("{name} skipped: {reason}");
+                continue;
+            }
+        };
+        let runner = |own| Runner::new(backend.clone()).with_implementation(own);
+        out.push((format!("{name}, single"), runner(Own::new(&backend).unwrap())));
+        for batch in [1, 64] {
+            out.push((format!("{name}, batch of {batch}"), runner(Own::batched(&backend, batch).unwrap())));
+        }
+    }
+    assert!(out.len() >= 3, "scalar code is always there");
+    out
 }
 
 fn print(how: &str, report: &FileReport) {
@@ -42,7 +54,7 @@ fn vectors() -> Option<PathBuf> {
 fn check_folder(folder: &Path, passed: u64) {
     for (how, mut runner) in runners() {
         let reports: Vec<_> = files(&[folder.into()]).iter().map(|path| runner.check_file(path, &mut |_| ())).collect();
-        reports.iter().for_each(|report| print(how, report));
+        reports.iter().for_each(|report| print(&how, report));
         assert!(reports.iter().all(FileReport::is_ok), "{how}");
         assert_eq!(reports.iter().map(|report| report.passed).sum::<u64>(), passed, "{how}");
     }
@@ -54,7 +66,7 @@ fn wycheproof() {
         let mut passed = 0;
         for (name, text) in builtin() {
             let report = runner.check_reader(&name, text.as_bytes(), &mut |_| ());
-            print(how, &report);
+            print(&how, &report);
             assert!(report.is_ok() && report.skipped() == 0, "{how}: {name}");
             passed += report.passed;
         }

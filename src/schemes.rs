@@ -14,6 +14,7 @@
 mod encode;
 mod error;
 mod hash;
+mod levels;
 #[cfg(feature = "mldsa")]
 pub mod mldsa;
 #[cfg(feature = "mlkem")]
@@ -21,19 +22,22 @@ pub mod mlkem;
 
 #[cfg(feature = "rand_core")]
 mod random;
+mod rejection;
+mod wipe;
 
 pub use error::{Error, Result};
+use wipe::{Wiped, wipe};
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut, Range};
 
-use zeroize::Zeroize;
+use bytemuck::Pod;
 
 /// Coefficients of a polynomial in both rings.
 const N: usize = 256;
 
-/// A fixed-size array, named by the parameter set that uses it. Implemented for `[T; LEN]`.
+/// A fixed-size array, named by the parameter set that uses it. Implemented for `[T; LEN]` of plain data.
 ///
 /// ```
 /// use karat::schemes::Array;
@@ -48,34 +52,33 @@ pub trait Array<T>: AsRef<[T]> + AsMut<[T]> + Clone + Send + Sync + 'static {
     fn filled(value: T) -> Self;
 
     /// Overwrites every element.
-    fn erase(&mut self)
-    where
-        T: Zeroize,
-    {
-        self.as_mut().iter_mut().for_each(Zeroize::zeroize);
-    }
+    fn erase(&mut self);
 }
 
-impl<T: Copy + Send + Sync + 'static, const LEN: usize> Array<T> for [T; LEN] {
+impl<T: Pod + Send + Sync, const LEN: usize> Array<T> for [T; LEN] {
     const LEN: usize = LEN;
 
     #[inline]
     fn filled(value: T) -> Self {
         [value; LEN]
     }
+
+    fn erase(&mut self) {
+        wipe(bytemuck::cast_slice_mut(self));
+    }
 }
 
 /// An array on the stack that is erased when it goes out of scope: it is made empty and filled in place, so that no
 /// copy is left behind.
-struct Erased<A: Array<T>, T: Zeroize>(A, PhantomData<T>);
+struct Erased<A: Array<T>, T>(A, PhantomData<T>);
 
-impl<A: Array<T>, T: Zeroize> Erased<A, T> {
+impl<A: Array<T>, T> Erased<A, T> {
     fn filled(value: T) -> Self {
         Self(A::filled(value), PhantomData)
     }
 }
 
-impl<A: Array<T>, T: Zeroize> Deref for Erased<A, T> {
+impl<A: Array<T>, T> Deref for Erased<A, T> {
     type Target = A;
 
     fn deref(&self) -> &A {
@@ -83,13 +86,13 @@ impl<A: Array<T>, T: Zeroize> Deref for Erased<A, T> {
     }
 }
 
-impl<A: Array<T>, T: Zeroize> DerefMut for Erased<A, T> {
+impl<A: Array<T>, T> DerefMut for Erased<A, T> {
     fn deref_mut(&mut self) -> &mut A {
         &mut self.0
     }
 }
 
-impl<A: Array<T>, T: Zeroize> Drop for Erased<A, T> {
+impl<A: Array<T>, T> Drop for Erased<A, T> {
     fn drop(&mut self) {
         self.0.erase();
     }

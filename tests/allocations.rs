@@ -132,3 +132,30 @@ fn schemes() {
     dsa!(MlDsa65Params);
     dsa!(MlDsa87Params);
 }
+
+/// Calls on keys that were read before, through the traits of the ecosystem.
+#[cfg(all(feature = "kem", feature = "signature"))]
+#[test]
+fn traits() {
+    use getrandom::{SysRng, rand_core::UnwrapErr};
+    use karat::schemes::{mldsa::MlDsa65, mlkem::MlKem768};
+    use kem::{Decapsulate, Encapsulate};
+    use signature::{RandomizedSigner, Signer, Verifier};
+    let rng = &mut UnwrapErr(SysRng);
+    let key = MlKem768::new(Cpu::new()).unwrap().key_from_rng(rng).unwrap();
+    let mut same = false;
+    let count = allocations(|| {
+        let (ciphertext, secret) = key.encapsulation_key().encapsulate_with_rng(rng);
+        same = key.decapsulate(&ciphertext) == secret;
+    });
+    assert_eq!((count, same), (0, true));
+
+    let key = MlDsa65::new(Cpu::new()).unwrap().key_from_rng(rng).unwrap();
+    let public = key.verification_key();
+    let mut good = false;
+    let count = allocations(|| {
+        let (one, other) = (Signer::sign(&key, b"message"), key.sign_with_rng(rng, b"message"));
+        good = [one, other].iter().all(|signature| Verifier::verify(&public, b"message", signature).is_ok());
+    });
+    assert_eq!((count, good), (0, true));
+}

@@ -12,6 +12,21 @@
 //! Keys have two forms: the seed `(d, z)`, which [`Kem::keygen`] expands, and the encoded form of the standard. A key
 //! that is used more than once is read once: [`Kem::encapsulation_key`] and [`Kem::decapsulation_key`] check it and
 //! keep its matrix (on the heap).
+#![cfg_attr(
+    feature = "kem",
+    doc = "
+With the feature `kem`, a parameter set is a [`kem::Kem`] and its keys have that crate's traits:
+
+```
+use getrandom::{SysRng, rand_core::UnwrapErr};
+use karat::schemes::mlkem::MlKem768Params;
+use kem::{Decapsulate, Encapsulate, Kem};
+let rng = &mut UnwrapErr(SysRng);
+let (dk, ek) = MlKem768Params::generate_keypair_from_rng(rng);
+let (ciphertext, secret) = ek.encapsulate_with_rng(rng);
+assert_eq!(dk.decapsulate(&ciphertext), secret);
+```"
+)]
 
 mod batch;
 mod key;

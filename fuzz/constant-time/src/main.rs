@@ -4,6 +4,7 @@
 //! them. Planted leaks come first: where they are not reported, nothing else counts. Divisions have no branch and no
 //! address; `.ci/constant-time` looks for them in the machine code.
 
+mod kem;
 mod valgrind;
 
 use std::hint::black_box;
@@ -44,6 +45,13 @@ fn main() -> ExitCode {
             };
             let found = found.unwrap_or_else(|error| panic!("{spec} on {name}: {error}"));
             println!("{name:10} {:40} {found} leaks", spec.to_string());
+            leaks += found;
+        }
+    }
+    for (name, backend) in AnyBackend::all() {
+        if let Ok(AnyBackend::Cpu(cpu)) = backend {
+            let found = kem::leaks(cpu);
+            println!("{name:10} {:40} {found} leaks", "encapsulation and decapsulation of ML-KEM");
             leaks += found;
         }
     }

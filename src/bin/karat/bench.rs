@@ -1,6 +1,7 @@
 //! `karat bench`: times of the engine's operations, each checked before it is timed.
 
 mod case;
+mod ckks;
 mod measure;
 mod peers;
 #[cfg(feature = "cuda")]
@@ -55,6 +56,10 @@ enum Suite {
     Ring,
     /// RNS transforms on a GPU: N = 2^12 to 2^17, 1 to 45 primes of 28 to 62 bits.
     Rns,
+    /// CKKS: products, key switching, rescaling, encoding and encryption, on one thread of a CPU or one stream of a GPU.
+    /// Chains that say `insecure` are as long as those that other libraries are measured with, above the bound of 128
+    /// bits.
+    Ckks,
 }
 
 /// A row of the result.
@@ -79,6 +84,9 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
         return rns(args, out);
     }
     let backend = args.backend.backend()?;
+    if let Suite::Ckks = args.suite {
+        return ckks::run(&backend, args.filter.as_deref(), out);
+    }
     let id = |op: Op, subject: &Subject, batch| format!("{}/{}/{}/{batch}", op.name(), subject.name, backend.name());
     let wanted = |id: &str| args.filter.as_deref().is_none_or(|text| id.contains(text));
     let mut jobs = Vec::new();

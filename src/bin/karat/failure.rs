@@ -8,6 +8,9 @@ pub enum Failure {
     /// The engine refuses.
     #[error(transparent)]
     Engine(#[from] karat::Error),
+    /// The CKKS layer refuses.
+    #[error(transparent)]
+    Ckks(#[from] karat::ckks::Error),
     /// A file cannot be read or written.
     #[error("{file}: {source}")]
     Io {

@@ -192,7 +192,10 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     }
     for digest in digests {
         let report = digest.check(runner.implementation()?, &mut |round| {
-            bar.set_message(format!("{}: round {round} of {}", digest.scheme, digest.rounds));
+            if round % 100 == 0 {
+                let percent = 100 * round / digest.rounds;
+                bar.set_message(format!("{}: {percent} % of {} rounds", digest.scheme, digest.rounds));
+            }
         });
         tally.add(&report, &bar, out)?;
     }

@@ -1,13 +1,13 @@
 //! Keccak-f[1600] (FIPS 202, section 3) on several states at once: one state a lane of a vector.
 //!
 //! The states lie word by word, `[[u64; LANES]; 25]`. With AVX-512 eight states cost hardly more than one in scalar
-//! code, with AVX2 four cost about twice as much.
+//! code, with AVX2 four cost a third more.
 
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-use zeroize::Zeroize;
-use zeroize::Zeroizing;
-
+use crate::backend::Backend;
 use crate::backend::cpu::Level;
+use crate::schemes::Wiped;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use crate::schemes::wipe::wipe;
 
 /// How many states are hashed side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(in crate::schemes) enum Lanes {
     Eight(Avx512),
 }
 
-/// Proof that this CPU has AVX2.
+/// Proof that this CPU has AVX2, and BMI 1 and 2, which came with it.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::schemes) struct Avx2(());
@@ -37,14 +37,37 @@ impl Lanes {
     pub(in crate::schemes) fn best() -> Self {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
-            if is_x86_feature_detected!("avx512f") {
-                return Self::Eight(Avx512(()));
-            }
-            if is_x86_feature_detected!("avx2") {
-                return Self::Four(Avx2(()));
+            match Avx2::detect() {
+                Some(_) if is_x86_feature_detected!("avx512f") => return Self::Eight(Avx512(())),
+                Some(avx2) => return Self::Four(avx2),
+                None => {}
             }
         }
         Self::One
+    }
+
+    /// How many.
+    #[cfg(feature = "mldsa")]
+    pub(in crate::schemes) fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Four(_) => 4,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Eight(_) => 8,
+        }
+    }
+
+    /// Proof that the code may use AVX2.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[inline(always)]
+    pub(in crate::schemes) fn avx2(self) -> Option<Avx2> {
+        match self {
+            Self::One => None,
+            Self::Four(avx2) => Some(avx2),
+            // Nothing is told to have AVX-512 without it.
+            Self::Eight(_) => Some(Avx2(())),
+        }
     }
 
     /// As many as a level of the CPU backend has vectors for, so that a forced level is forced here too.
@@ -52,9 +75,24 @@ impl Lanes {
         match (level, Self::best()) {
             (Level::Scalar, _) => Self::One,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            (Level::Avx2, Self::Eight(_)) if is_x86_feature_detected!("avx2") => Self::Four(Avx2(())),
+            (Level::Avx2, Self::Eight(_)) => Self::Four(Avx2(())),
             (_, best) => best,
         }
+    }
+
+    /// As [`Lanes::of`] where a backend has the name of a level of the CPU, else the most.
+    pub(in crate::schemes) fn beside(backend: &impl Backend) -> Self {
+        let level = Level::ALL.into_iter().find(|level| level.name() == backend.name());
+        level.map_or_else(Self::best, Self::of)
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl Avx2 {
+    fn detect() -> Option<Self> {
+        let here =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
+        here.then_some(Self(()))
     }
 }
 
@@ -63,17 +101,26 @@ pub(super) trait Permute<const LANES: usize>: Copy {
     fn permute(self, states: &mut [[u64; LANES]; 25]);
 }
 
-/// Portable code.
+/// Scalar code.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub(super) struct Scalar;
 
-impl Permute<1> for Portable {
+impl Permute<1> for Scalar {
     fn permute(self, states: &mut [[u64; 1]; 25]) {
-        let mut state = Zeroizing::new([0; 25]);
-        state.copy_from_slice(states.as_flattened());
-        ::keccak::Keccak::new().with_f1600(|permutation| permutation(&mut state));
-        states.as_flattened_mut().copy_from_slice(&state[..]);
+        // Three-operand instructions for `a & !b` and rotations save a sixth of the time.
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if let Some(bmi) = x86::Bmi::detect() {
+            return bmi.permute(states);
+        }
+        portable(states);
     }
+}
+
+fn portable(states: &mut [[u64; 1]; 25]) {
+    let mut state = Wiped::new([0; 25]);
+    state.copy_from_slice(states.as_flattened());
+    ::keccak::Keccak::new().with_f1600(|permutation| permutation(&mut state));
+    states.as_flattened_mut().copy_from_slice(&state[..]);
 }
 
 /// Round constants, by their definition: bits of a linear feedback shift register (FIPS 202, section 3.2.5).
@@ -155,13 +202,13 @@ macro_rules! permutation {
                             a[y + 3] = $chi!(row[3], row[4], row[0]);
                             a[y + 4] = $chi!(row[4], row[0], row[1]);
                         }
-                        let zero = bytemuck::cast([0u64; $lanes]);
+                        let zero: $V = bytemuck::cast([0u64; $lanes]);
                         a[0] = $xor3!(a[0], $set(constant as i64), zero);
                     }
                     for (state, a) in states.iter_mut().zip(&a) {
                         *state = bytemuck::cast(*a);
                     }
-                    a.zeroize();
+                    wipe(bytemuck::bytes_of_mut(&mut a));
                 }
                 // SAFETY: the token proves that this CPU has the features.
                 unsafe { permute(states) }
@@ -191,6 +238,34 @@ mod x86 {
             _mm256_or_si256(_mm256_slli_epi64::<$n>(a), _mm256_srli_epi64::<{ 64 - $n }>(a))
         }};
     }
+    /// Proof that this CPU has BMI 1 and 2.
+    #[derive(Clone, Copy)]
+    pub(super) struct Bmi(());
+
+    impl Bmi {
+        #[inline(always)]
+        pub(super) fn detect() -> Option<Self> {
+            (is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")).then_some(Self(()))
+        }
+    }
+
+    macro_rules! xor3_64 {
+        ($a:expr, $b:expr, $c:expr) => {
+            $a ^ $b ^ $c
+        };
+    }
+    macro_rules! chi_64 {
+        ($a:expr, $b:expr, $c:expr) => {
+            $a ^ (!$b & $c)
+        };
+    }
+    macro_rules! rotate_64 {
+        ($a:expr, $n:literal) => {
+            ($a).rotate_left($n)
+        };
+    }
+    permutation!(Bmi, 1, "bmi1,bmi2", u64, i64::cast_unsigned, xor3_64, chi_64, rotate_64);
+
     permutation!(Avx2, 4, "avx2", __m256i, _mm256_set1_epi64x, xor3_256, chi_256, rotate_256);
 
     // The truth tables of `a ^ b ^ c` and of `a ^ (!b & c)`.
@@ -227,7 +302,7 @@ mod tests {
         for _ in 0..2 {
             permutation.permute(&mut states);
             for (lane, single) in singles.iter_mut().enumerate() {
-                Portable.permute(single);
+                portable(single);
                 assert!(single.iter().zip(&states).all(|(a, b)| a[0] == b[lane]), "lane {lane}");
             }
         }
@@ -235,7 +310,7 @@ mod tests {
 
     #[test]
     fn every_level_agrees() {
-        agrees(Portable);
+        agrees(Scalar);
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
             if is_x86_feature_detected!("avx2") {

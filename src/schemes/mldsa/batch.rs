@@ -13,7 +13,7 @@ use super::encode::{
 };
 use super::keygen::{SkLayout, finish, key_seeds, secret_seed, write_t};
 use super::round::all_below;
-use super::sample::{challenge, mask, matrix, secrets};
+use super::sample::{Expanded, challenge, mask, matrix, matrix_and_secrets};
 use super::sign::{MAX_ATTEMPTS, low_bits_hold, mask_seed, write_checked_response, write_high_bits, write_hint};
 use super::verify::{Hint, compare, read_signature, write_hinted};
 use super::{Array, Coeffs, Dsa, Error, Input, N, Parameters, Result};
@@ -21,7 +21,7 @@ use crate::SecretVec;
 use crate::backend::{Matrix, RingMul};
 use crate::ring::presets::MlDsa;
 use crate::schemes::hash::Lanes;
-use crate::schemes::{each_chunk, exactly, hash, same_len};
+use crate::schemes::{Wiped, each_chunk, exactly, hash, same_len};
 
 /// Coefficients that may be secret.
 type Erased = Zeroizing<Vec<u32>>;
@@ -57,23 +57,26 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
 
     fn keygen_chunk(&self, seeds: &[[u8; 32]]) -> Result<Vec<(P::Pk, P::Sk)>> {
         let (rows, columns, batch) = (P::K, P::L, seeds.len());
-        let layout = SkLayout::of::<P>();
+        let (layout, lanes) = (SkLayout::of::<P>(), Lanes::beside(self.ring.backend()));
         let mut a = zeros(batch * rows * columns);
         let (mut s1, mut s2) = (Erased::new(zeros(batch * columns)), Erased::new(zeros(batch * rows)));
         let mut out = alloc::vec![(P::Pk::filled(0), P::Sk::filled(0)); batch];
         let mut expanded = Zeroizing::new(Vec::with_capacity(batch));
         for (item, (seed, (_, sk))) in seeds.iter().zip(&mut out).enumerate() {
             let seeds = key_seeds::<P>(seed);
-            matrix::<P>(Lanes::best(), &seeds[..32], |row, column, values| {
-                polynomial(&mut a, (item * rows + row) * columns + column).copy_from_slice(values);
-            });
-            secrets::<P>(Lanes::best(), secret_seed(&seeds), |i, values| {
-                write_secret::<P>(values, &mut sk.as_mut()[layout.s1 + i * secret_len::<P>()..][..secret_len::<P>()]);
-                let into = match i.checked_sub(columns) {
-                    None => polynomial(&mut s1, item * columns + i),
-                    Some(i) => polynomial(&mut s2, item * rows + i),
-                };
-                into.copy_from_slice(values);
+            matrix_and_secrets::<P>(lanes, &seeds[..32], secret_seed(&seeds), |expanded| match expanded {
+                Expanded::Entry(row, column, values) => {
+                    polynomial(&mut a, (item * rows + row) * columns + column).copy_from_slice(values);
+                }
+                Expanded::Secret(i, values) => {
+                    let bytes = &mut sk.as_mut()[layout.s1 + i * secret_len::<P>()..][..secret_len::<P>()];
+                    write_secret::<P>(lanes, values, bytes);
+                    let into = match i.checked_sub(columns) {
+                        None => polynomial(&mut s1, item * columns + i),
+                        Some(i) => polynomial(&mut s2, item * rows + i),
+                    };
+                    into.copy_from_slice(values);
+                }
             });
             expanded.push(*seeds);
         }
@@ -85,9 +88,9 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let vectors = polynomials(&t).chunks_exact(rows).zip(s2.as_chunks().0.chunks_exact(rows));
         for (((pk, sk), (t, s2)), seeds) in out.iter_mut().zip(vectors).zip(expanded.iter()) {
             for (i, (t, s2)) in t.iter().zip(s2).enumerate() {
-                let mut sum = Zeroizing::new(*t);
-                add_assign(&mut sum, s2);
-                write_t::<P>(i, &mut sum, pk.as_mut(), sk.as_mut());
+                let mut sum = Wiped::new(*t);
+                add_assign(lanes, &mut sum, s2);
+                write_t::<P>(lanes, i, &mut sum, pk.as_mut(), sk.as_mut());
             }
             finish::<P>(seeds, pk.as_mut(), sk.as_mut());
         }
@@ -128,9 +131,10 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
     ) -> Result<Vec<Result<P::Sig>>> {
         let give_up = Err(Error::SigningFailed { attempts: MAX_ATTEMPTS });
         let mut out = alloc::vec![give_up; inputs.len()];
+        let lanes = Lanes::beside(self.ring.backend());
         let mut jobs = Vec::new();
         for (item, ((sk, input), rnd)) in sks.iter().zip(inputs).zip(rnds).enumerate() {
-            match Job::new::<P>(item, sk.as_ref(), *input, rnd) {
+            match Pending::new::<P>(lanes, item, sk.as_ref(), *input, rnd) {
                 Ok(job) => jobs.push(job),
                 Err(error) => out[item] = Err(error),
             }
@@ -153,7 +157,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
     }
 
     /// Takes the secrets of all jobs to the transform domain, in canonical form: rounds join other jobs each time.
-    fn transform_secrets(&self, jobs: &mut [Job]) -> Result<()> {
+    fn transform_secrets(&self, jobs: &mut [Pending]) -> Result<()> {
         if jobs.is_empty() {
             return Ok(());
         }
@@ -167,13 +171,14 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
     }
 
     /// One round of the rejection loop for every job.
-    fn attempt(&self, jobs: &[Job], attempt: u32) -> Result<Vec<Option<P::Sig>>> {
+    fn attempt(&self, jobs: &[Pending], attempt: u32) -> Result<Vec<Option<P::Sig>>> {
         let (rows, columns, batch) = (P::K, P::L, jobs.len());
+        let lanes = Lanes::beside(self.ring.backend());
         let mut y = Erased::new(zeros(batch * columns));
         let mut a = Vec::with_capacity(batch * rows * columns * N);
         for (item, job) in jobs.iter().enumerate() {
             a.extend_from_slice(&job.matrix);
-            mask::<P>(Lanes::best(), &job.seed, (attempt * columns as u32) as u16, |i, coefficients| {
+            mask::<P>(lanes, &job.seed, (attempt * columns as u32) as u16, columns, |i, coefficients| {
                 polynomial(&mut y, item * columns + i).copy_from_slice(coefficients);
             });
         }
@@ -188,7 +193,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         for (item, (job, w)) in jobs.iter().zip(polynomials(&w).chunks_exact(rows)).enumerate() {
             let mut high = Zeroizing::new(alloc::vec![0; rows * high_len::<P>()]);
             for (w, high) in w.iter().zip(high.chunks_exact_mut(high_len::<P>())) {
-                write_high_bits::<P>(w, high);
+                write_high_bits::<P>(lanes, w, high);
             }
             let commitment = &mut signatures[item].as_mut()[..P::CHALLENGE];
             hash::shake256(&[&job.mu, &high], commitment);
@@ -209,7 +214,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let y = y.as_chunks().0.chunks_exact(columns);
         let parts = polynomials(&products).chunks_exact(per_job).zip(y.zip(polynomials(&w).chunks_exact(rows)));
         let parts = signatures.into_iter().zip(parts).map(|(mut signature, (products, (y, w)))| {
-            complete::<P>(products, y, w, signature.as_mut()).then_some(signature)
+            complete::<P>(lanes, products, y, w, signature.as_mut()).then_some(signature)
         });
         Ok(parts.collect())
     }
@@ -249,12 +254,13 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         signatures: &[S],
     ) -> Result<Vec<Result<()>>> {
         let (rows, columns, batch) = (P::K, P::L, inputs.len());
+        let lanes = Lanes::beside(self.ring.backend());
         let (mut t1, mut vectors) = (zeros(batch * rows), zeros(batch * (columns + 1)));
         let mut opened = Vec::with_capacity(batch);
         for (item, ((pk, input), signature)) in pks.iter().zip(inputs).zip(signatures).enumerate() {
             let t1 = &mut t1[item * rows * N..][..rows * N];
             let vector = &mut vectors[item * (columns + 1) * N..][..(columns + 1) * N];
-            opened.push(open::<P>(pk.as_ref(), *input, signature.as_ref(), t1, vector));
+            opened.push(open::<P>(lanes, pk.as_ref(), *input, signature.as_ref(), t1, vector));
         }
         let ring = &self.ring;
         let t1 = ring.export_ntt(&ring.ntt(&ring.upload(&t1)?)?)?.download()?;
@@ -264,7 +270,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
                 continue;
             }
             let wide = &mut wide[item * rows * (columns + 1) * N..];
-            matrix::<P>(Lanes::best(), &pk.as_ref()[..32], |row, column, values| {
+            matrix::<P>(lanes, &pk.as_ref()[..32], &[], &mut [], |row, column, values| {
                 polynomial(wide, row * (columns + 1) + column).copy_from_slice(values);
             });
             for (row, t1) in t1.chunks_exact(N).enumerate() {
@@ -282,7 +288,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
             let (mu, hint) = opened?;
             let mut high = alloc::vec![0; rows * high_len::<P>()];
             for ((w, hint), high) in w.iter().zip(&hint).zip(high.chunks_exact_mut(high_len::<P>())) {
-                write_hinted::<P>(hint, &mut { *w }, high);
+                write_hinted::<P>(lanes, hint, &mut { *w }, high);
             }
             compare::<P>(&mu, &high, signature.as_ref())
         });
@@ -292,6 +298,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
 
 /// Reads a key and a signature: `-t1·2^13`, and `z` followed by the challenge.
 fn open<P: Parameters>(
+    lanes: Lanes,
     pk: &[u8],
     input: Input,
     signature: &[u8],
@@ -304,8 +311,8 @@ fn open<P: Parameters>(
     let mu = input.mu::<P>(&tr[..P::TR])?;
     exactly("signature", signature, P::Sig::LEN)?;
     let mut short = true;
-    let hint = read_signature::<P>(signature, |i, z| {
-        short &= all_below(z, P::GAMMA1 - P::BETA);
+    let hint = read_signature::<P>(lanes, signature, |i, z| {
+        short &= all_below(lanes, z, P::GAMMA1 - P::BETA);
         polynomial(vector, i).copy_from_slice(z);
     });
     let hint = hint.filter(|_| short).ok_or(Error::InvalidSignature)?;
@@ -313,29 +320,35 @@ fn open<P: Parameters>(
     challenge::<P>(&signature[..P::CHALLENGE], &mut values);
     polynomial(vector, P::L).copy_from_slice(&values);
     for (i, bytes) in pk[32..].chunks_exact(T1_LEN).enumerate() {
-        read_t1_negated(bytes, &mut values);
+        read_t1_negated(lanes, bytes, &mut values);
         polynomial(t1, i).copy_from_slice(&values);
     }
     Ok((mu, hint))
 }
 
 /// Fills a signature in, from the products of the challenge with `s1`, `s2`, `t0`; false where it is rejected.
-fn complete<P: Parameters>(products: &[Coeffs], y: &[Coeffs], w: &[Coeffs], signature: &mut [u8]) -> bool {
+fn complete<P: Parameters>(
+    lanes: Lanes,
+    products: &[Coeffs],
+    y: &[Coeffs],
+    w: &[Coeffs],
+    signature: &mut [u8],
+) -> bool {
     let (cs1, rest) = products.split_at(P::L);
     let (cs2, ct0) = rest.split_at(P::K);
     let (response, hint) = signature[P::CHALLENGE..].split_at_mut(P::L * mask_len::<P>());
     for ((y, cs1), out) in y.iter().zip(cs1).zip(response.chunks_exact_mut(mask_len::<P>())) {
-        let mut z = Zeroizing::new(*y);
-        add_assign(&mut z, cs1);
-        if !write_checked_response::<P>(&z, out) {
+        let mut z = Wiped::new(*y);
+        add_assign(lanes, &mut z, cs1);
+        if !write_checked_response::<P>(lanes, &z, out) {
             return false;
         }
     }
     let mut writer = HintWriter::new(hint, P::OMEGA);
     for ((w, cs2), ct0) in w.iter().zip(cs2).zip(ct0) {
-        let mut r = Zeroizing::new(*w);
-        sub_assign(&mut r, cs2);
-        if !low_bits_hold::<P>(&r) || !write_hint::<P>(&r, ct0, &mut writer) {
+        let mut r = Wiped::new(*w);
+        sub_assign(lanes, &mut r, cs2);
+        if !low_bits_hold::<P>(lanes, &r) || !write_hint::<P>(lanes, &r, ct0, &mut writer) {
             return false;
         }
     }
@@ -343,37 +356,37 @@ fn complete<P: Parameters>(products: &[Coeffs], y: &[Coeffs], w: &[Coeffs], sign
 }
 
 /// A message that waits for its signature.
-struct Job {
+struct Pending {
     item: usize,
     matrix: Vec<u32>,
     /// `s1`, `s2`, `t0`.
     secrets: Erased,
     mu: [u8; 64],
-    seed: Zeroizing<[u8; 64]>,
+    seed: Wiped<[u8; 64]>,
 }
 
-impl Job {
-    fn new<P: Parameters>(item: usize, sk: &[u8], input: Input, rnd: &[u8; 32]) -> Result<Self> {
+impl Pending {
+    fn new<P: Parameters>(lanes: Lanes, item: usize, sk: &[u8], input: Input, rnd: &[u8; 32]) -> Result<Self> {
         exactly("private key", sk, P::Sk::LEN)?;
         let layout = SkLayout::of::<P>();
         let mu = input.mu::<P>(&sk[layout.tr..][..P::TR])?;
         let mut secrets = Erased::new(zeros(P::L + 2 * P::K));
-        let mut values = Zeroizing::new([0; N]);
+        let mut values = Wiped::new([0; N]);
         let mut in_range = true;
         let (small, t0) = split_polys(&sk[layout.s1..], P::L + P::K, secret_len::<P>());
         for (i, bytes) in small.enumerate() {
-            in_range &= read_secret::<P>(bytes, &mut values);
+            in_range &= read_secret::<P>(lanes, bytes, &mut values);
             polynomial(&mut secrets, i).copy_from_slice(&values[..]);
         }
         if !in_range {
             return Err(Error::InvalidPrivateKey);
         }
         for (i, bytes) in t0.chunks_exact(T0_LEN).enumerate() {
-            read_t0(bytes, &mut values);
+            read_t0(lanes, bytes, &mut values);
             polynomial(&mut secrets, P::L + P::K + i).copy_from_slice(&values[..]);
         }
         let mut a = zeros(P::K * P::L);
-        matrix::<P>(Lanes::best(), &sk[..32], |row, column, values| {
+        matrix::<P>(lanes, &sk[..32], &[], &mut [], |row, column, values| {
             polynomial(&mut a, row * P::L + column).copy_from_slice(values);
         });
         Ok(Self { item, matrix: a, secrets, mu, seed: mask_seed::<P>(&sk[32..64], rnd, &mu) })

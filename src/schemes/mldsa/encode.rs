@@ -3,6 +3,7 @@
 use super::round::{D, add, sub};
 use super::{Coeffs, Parameters, Q};
 use crate::schemes::encode::{pack, packed_len, unpack};
+use crate::schemes::levels::levels;
 
 /// Bytes of a polynomial of a public key.
 pub(super) const T1_LEN: usize = packed_len(10);
@@ -24,75 +25,95 @@ pub(super) const fn high_len<P: Parameters>() -> usize {
     packed_len(if P::GAMMA2 == (Q - 1) / 88 { 6 } else { 4 })
 }
 
-/// Coefficients in `[-eta, eta]`.
-pub(super) fn write_secret<P: Parameters>(coefficients: &[u32], out: &mut [u8]) {
-    let map = |c: u32| sub(P::ETA, c) as u64;
-    match P::ETA {
-        2 => pack::<3, _>(coefficients, out, map),
-        _ => pack::<4, _>(coefficients, out, map),
+levels! {
+    /// Coefficients in `[-eta, eta]`.
+    pub(super) fn write_secret<P: Parameters>(coefficients: &[u32], out: &mut [u8]) {
+        let map = |c: u32| sub(P::ETA, c) as u64;
+        match P::ETA {
+            2 => pack::<3, _>(coefficients, out, map),
+            _ => pack::<4, _>(coefficients, out, map),
+        }
     }
 }
 
-/// Reads coefficients, and says whether all lie in `[-eta, eta]`; all are looked at.
-pub(super) fn read_secret<P: Parameters>(bytes: &[u8], out: &mut Coeffs) -> bool {
-    match P::ETA {
-        2 => unpack::<3, _>(bytes, out, |v| v),
-        _ => unpack::<4, _>(bytes, out, |v| v),
-    }
-    let mut outside = 0;
-    for c in out {
-        outside |= (2 * P::ETA).wrapping_sub(*c);
-        *c = sub(P::ETA, *c);
-    }
-    outside >> 31 == 0
-}
-
-/// Coefficients in `(-2^12, 2^12]`.
-pub(super) fn write_t0(coefficients: &Coeffs, out: &mut [u8]) {
-    pack::<13, _>(coefficients, out, |c| sub(1 << (D - 1), c) as u64);
-}
-
-pub(super) fn read_t0(bytes: &[u8], out: &mut Coeffs) {
-    unpack::<13, _>(bytes, out, |v| sub(1 << (D - 1), v as u32) as u64);
-}
-
-pub(super) fn write_t1(coefficients: &Coeffs, out: &mut [u8]) {
-    pack::<10, _>(coefficients, out, u64::from);
-}
-
-/// `-t1·2^13`, which is what verification needs.
-pub(super) fn read_t1_negated(bytes: &[u8], out: &mut Coeffs) {
-    unpack::<10, _>(bytes, out, |v| sub(0, (v as u32) << D) as u64);
-}
-
-/// High bits, for the challenge's hash (`w1Encode`).
-pub(super) fn write_high<P: Parameters>(coefficients: &Coeffs, out: &mut [u8]) {
-    match high_len::<P>() {
-        192 => pack::<6, _>(coefficients, out, u64::from),
-        _ => pack::<4, _>(coefficients, out, u64::from),
+levels! {
+    /// Reads coefficients, and says whether all lie in `[-eta, eta]`; all are looked at.
+    pub(super) fn read_secret<P: Parameters>(bytes: &[u8], out: &mut Coeffs) -> bool {
+        match P::ETA {
+            2 => unpack::<3, _>(bytes, out, |v| v),
+            _ => unpack::<4, _>(bytes, out, |v| v),
+        }
+        let mut outside = 0;
+        for c in out {
+            outside |= (2 * P::ETA).wrapping_sub(*c);
+            *c = sub(P::ETA, *c);
+        }
+        outside >> 31 == 0
     }
 }
 
-/// A polynomial of a signature, coefficients in `(-gamma1, gamma1]`.
-pub(super) fn write_response<P: Parameters>(coefficients: &Coeffs, out: &mut [u8]) {
-    let map = |c: u32| sub(P::GAMMA1, c) as u64;
-    match P::GAMMA1_BITS {
-        17 => pack::<18, _>(coefficients, out, map),
-        _ => pack::<20, _>(coefficients, out, map),
+levels! {
+    /// Coefficients in `(-2^12, 2^12]`.
+    pub(super) fn write_t0(coefficients: &Coeffs, out: &mut [u8]) {
+        pack::<13, _>(coefficients, out, |c| sub(1 << (D - 1), c) as u64);
     }
 }
 
-/// A sum of polynomials, in place.
-pub(super) fn add_assign(a: &mut Coeffs, b: &Coeffs) {
-    for (a, b) in a.iter_mut().zip(b) {
-        *a = add(*a, *b);
+levels! {
+    pub(super) fn read_t0(bytes: &[u8], out: &mut Coeffs) {
+        unpack::<13, _>(bytes, out, |v| sub(1 << (D - 1), v as u32) as u64);
     }
 }
 
-/// A difference of polynomials, in place.
-pub(super) fn sub_assign(a: &mut Coeffs, b: &Coeffs) {
-    for (a, b) in a.iter_mut().zip(b) {
-        *a = sub(*a, *b);
+levels! {
+    pub(super) fn write_t1(coefficients: &Coeffs, out: &mut [u8]) {
+        pack::<10, _>(coefficients, out, u64::from);
+    }
+}
+
+levels! {
+    /// `-t1·2^13`, which is what verification needs.
+    pub(super) fn read_t1_negated(bytes: &[u8], out: &mut Coeffs) {
+        unpack::<10, _>(bytes, out, |v| sub(0, (v as u32) << D) as u64);
+    }
+}
+
+levels! {
+    /// High bits, for the challenge's hash (`w1Encode`).
+    pub(super) fn write_high<P: Parameters>(coefficients: &Coeffs, out: &mut [u8]) {
+        match high_len::<P>() {
+            192 => pack::<6, _>(coefficients, out, u64::from),
+            _ => pack::<4, _>(coefficients, out, u64::from),
+        }
+    }
+}
+
+levels! {
+    /// A polynomial of a signature, coefficients in `(-gamma1, gamma1]`.
+    pub(super) fn write_response<P: Parameters>(coefficients: &Coeffs, out: &mut [u8]) {
+        let map = |c: u32| sub(P::GAMMA1, c) as u64;
+        match P::GAMMA1_BITS {
+            17 => pack::<18, _>(coefficients, out, map),
+            _ => pack::<20, _>(coefficients, out, map),
+        }
+    }
+}
+
+levels! {
+    /// A sum of polynomials, in place.
+    pub(super) fn add_assign(a: &mut Coeffs, b: &Coeffs) {
+        for (a, b) in a.iter_mut().zip(b) {
+            *a = add(*a, *b);
+        }
+    }
+}
+
+levels! {
+    /// A difference of polynomials, in place.
+    pub(super) fn sub_assign(a: &mut Coeffs, b: &Coeffs) {
+        for (a, b) in a.iter_mut().zip(b) {
+            *a = sub(*a, *b);
+        }
     }
 }
 
@@ -153,6 +174,7 @@ pub(super) fn split_polys(bytes: &[u8], count: usize, len: usize) -> (core::slic
 mod tests {
     use super::super::{MlDsa44Params, MlDsa65Params, MlDsa87Params, N};
     use super::*;
+    use crate::schemes::hash::Lanes;
 
     fn accepted(bytes: &[u8]) -> Option<usize> {
         let mut ones = 0;
@@ -201,8 +223,8 @@ mod tests {
                     let mut c = [0; N];
                     c[at] = value.rem_euclid(Q as i32) as u32;
                     let mut bytes = vec![0; secret_len::<P>()];
-                    write_secret::<P>(&c, &mut bytes);
-                    assert!(read_secret::<P>(&bytes, &mut out));
+                    write_secret::<P>(Lanes::best(), &c, &mut bytes);
+                    assert!(read_secret::<P>(Lanes::best(), &bytes, &mut out));
                     assert_eq!(out, c);
                 }
                 let width = secret_len::<P>() / 32;
@@ -211,7 +233,7 @@ mod tests {
                     for bit in (0..width).filter(|bit| raw >> bit & 1 == 1) {
                         bytes[(width * at + bit) / 8] |= 1 << ((width * at + bit) % 8);
                     }
-                    assert!(!read_secret::<P>(&bytes, &mut out), "{raw} at {at}");
+                    assert!(!read_secret::<P>(Lanes::best(), &bytes, &mut out), "{raw} at {at}");
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Rounding and bounds of coefficients (FIPS 204, sections 7.4 and 2.3): no branch, no division.
 
 use super::{Coeffs, Q};
+use crate::schemes::levels::levels;
 
 /// Bits that a public key drops.
 pub(super) const D: u32 = 13;
@@ -65,19 +66,22 @@ pub(super) fn use_hint<const GAMMA2: u32>(hint: bool, r: u32) -> u32 {
     }
 }
 
-/// Whether all coefficients, centred, are smaller than the bound; all are looked at.
-///
-/// # Bounds
-/// `0 < bound < q / 2`.
-pub(super) fn all_below(coefficients: &Coeffs, bound: u32) -> bool {
-    let outside = coefficients.iter().fold(0u32, |outside, c| {
-        // `c + bound - 1 mod q` lies in [0, 2·bound - 2].
-        outside | (2 * bound - 2).wrapping_sub(add(*c, bound - 1))
-    });
-    outside >> 31 == 0
+levels! {
+    /// Whether all coefficients, centred, are smaller than the bound; all are looked at.
+    ///
+    /// # Bounds
+    /// `0 < bound < q / 2`.
+    pub(super) fn all_below(coefficients: &Coeffs, bound: u32) -> bool {
+        let outside = coefficients.iter().fold(0u32, |outside, c| {
+            // `c + bound - 1 mod q` lies in [0, 2·bound - 2].
+            outside | (2 * bound - 2).wrapping_sub(add(*c, bound - 1))
+        });
+        outside >> 31 == 0
+    }
 }
 
 /// Whether the low bits of all coefficients are smaller than the bound; all are looked at.
+#[inline(always)]
 pub(super) fn all_low_below<const GAMMA2: u32>(coefficients: &Coeffs, bound: u32) -> bool {
     let outside = coefficients.iter().fold(0, |outside, c| {
         let (_, low) = decompose::<GAMMA2>(*c);
@@ -91,6 +95,7 @@ pub(super) fn all_low_below<const GAMMA2: u32>(coefficients: &Coeffs, bound: u32
 mod tests {
     use super::super::N;
     use super::*;
+    use crate::schemes::hash::Lanes;
     use core::fmt::Write;
     use shake::{ExtendableOutput, Shake128, Update, XofReader};
 
@@ -154,9 +159,9 @@ mod tests {
                 for sign in [1, -1] {
                     let mut c = [0; N];
                     c[at] = (sign * (bound as i32 - 1)).rem_euclid(Q as i32) as u32;
-                    assert!(all_below(&c, bound));
+                    assert!(all_below(Lanes::best(), &c, bound));
                     c[at] = (sign * bound as i32).rem_euclid(Q as i32) as u32;
-                    assert!(!all_below(&c, bound));
+                    assert!(!all_below(Lanes::best(), &c, bound));
                 }
             }
         }

@@ -1,21 +1,21 @@
 //! Polynomials from seeds (FIPS 204, section 7.3).
 
-use zeroize::{Zeroize, Zeroizing};
-
 use super::round::sub;
 use super::{Coeffs, N, Parameters, Q};
 use crate::schemes::encode::unpack;
-use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE128, RATE256, each_block};
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
+use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE256, each_block};
+use crate::schemes::levels::levels;
+use crate::schemes::rejection::Sampled;
+use crate::schemes::{Wiped, wipe::wipe};
 
-/// A polynomial that is being sampled by rejection: a block may overfill it by as many values as it holds.
-struct Rejection<const ROOM: usize> {
-    values: [u32; ROOM],
+/// A secret polynomial that is being sampled by rejection: a block may overfill it by as many values as it holds.
+struct Rejection {
+    values: [u32; N + 2 * RATE256],
     len: usize,
 }
 
-impl<const ROOM: usize> Rejection<ROOM> {
-    const EMPTY: Self = Self { values: [0; ROOM], len: 0 };
+impl Rejection {
+    const EMPTY: Self = Self { values: [0; N + 2 * RATE256], len: 0 };
 
     /// Keeps a value if `accept` is 1; without a branch, because it may be secret.
     #[inline(always)]
@@ -35,50 +35,92 @@ impl<const ROOM: usize> Rejection<ROOM> {
     }
 }
 
-impl<const ROOM: usize> Zeroize for Rejection<ROOM> {
-    fn zeroize(&mut self) {
-        self.values.zeroize();
-        self.len.zeroize();
+impl Drop for Rejection {
+    fn drop(&mut self) {
+        wipe(bytemuck::cast_slice_mut(&mut self.values));
     }
 }
 
-/// `RejNTTPoly` for the `K·L` entries of the matrix (`ExpandA`): `sink(row, column, values)`, in the standard's
-/// transform domain.
-pub(super) fn matrix<P: Parameters>(lanes: Lanes, rho: &[u8], mut sink: impl FnMut(usize, usize, &[u32])) {
-    let mut sampled = [const { Rejection::<{ N + RATE128 / 3 }>::EMPTY }; MAX_LANES];
-    let job = |i: usize| Job::bytes((i % P::L) as u8, (i / P::L) as u8);
-    each_block::<RATE128>(lanes, rho, P::K * P::L, job, |i, block| {
-        let polynomial = &mut sampled[i % MAX_LANES];
-        for [a, b, c] in block.as_chunks().0 {
-            let value = u32::from_le_bytes([*a, *b, *c & 0x7f, 0]);
-            polynomial.offer(value, (value < Q) as u32);
+/// The job of entry `i` of the matrix, row by row (`RejNTTPoly`).
+fn entry<'a, P: Parameters>(rho: &'a [&'a [u8]], i: usize) -> Job<'a> {
+    Job::shake128(rho).and_bytes([(i % P::L) as u8, (i / P::L) as u8])
+}
+
+/// The matrix (`ExpandA`): `sink(row, column, values)`, in the standard's transform domain. Digests of `beside`, of at
+/// most 64 bytes each, are computed in lanes that would idle.
+pub(super) fn matrix<P: Parameters>(
+    lanes: Lanes,
+    rho: &[u8],
+    beside: &[Job],
+    digests: &mut [[u8; 64]],
+    mut sink: impl FnMut(usize, usize, &[u32]),
+) {
+    let mut sampled = [const { Sampled::<u32>::EMPTY }; MAX_LANES];
+    let rho = [rho];
+    let job = |i: usize| match beside.get(i) {
+        Some(job) => *job,
+        None => entry::<P>(&rho, i - beside.len()),
+    };
+    each_block(lanes, beside.len() + P::K * P::L, job, |lane, i, block| match digests.get_mut(i) {
+        Some(digest) => {
+            digest.copy_from_slice(&block[..64]);
+            true
         }
-        polynomial.finish(|values| sink(i / P::L, i % P::L, values))
+        None => {
+            let i = i - beside.len();
+            sampled[lane].take::<Q>(lanes, block);
+            sampled[lane].finish(|values| sink(i / P::L, i % P::L, values))
+        }
     });
 }
 
-/// `RejBoundedPoly` for the `L + K` secret polynomials (`ExpandS`): `sink(i, values)`, canonical.
+/// What comes out of [`matrix_and_secrets`].
+pub(super) enum Expanded<'a> {
+    /// An entry of the matrix: row, column, values in the standard's transform domain.
+    Entry(usize, usize, &'a [u32]),
+    /// Polynomial `i` of the secrets, canonical.
+    Secret(usize, &'a [u32]),
+}
+
+/// The matrix, and the `L + K` secret polynomials of `RejBoundedPoly` (`ExpandS`).
 ///
 /// Which half bytes are rejected shows in the number of blocks and in addresses; that is independent of the values
 /// that are kept.
-pub(super) fn secrets<P: Parameters>(lanes: Lanes, seed: &[u8; 64], mut sink: impl FnMut(usize, &[u32])) {
-    let mut sampled = Zeroizing::new([const { Rejection::<{ N + 2 * RATE256 }>::EMPTY }; MAX_LANES]);
-    each_block::<RATE256>(
-        lanes,
-        seed,
-        P::L + P::K,
-        |i| Job::bytes(i as u8, 0),
-        |i, block| {
-            let polynomial = &mut sampled[i % MAX_LANES];
-            for byte in block {
-                for half in [*byte as u32 & 15, *byte as u32 >> 4] {
-                    let (value, accept) = bounded::<P>(half);
-                    polynomial.offer(value, accept);
-                }
+pub(super) fn matrix_and_secrets<P: Parameters>(
+    lanes: Lanes,
+    rho: &[u8],
+    seed: &[u8; 64],
+    mut sink: impl FnMut(Expanded),
+) {
+    let mut uniform = [const { Sampled::<u32>::EMPTY }; MAX_LANES];
+    let mut secret = [const { Rejection::EMPTY }; MAX_LANES];
+    let (rho, seed, entries) = ([rho], [&seed[..]], P::K * P::L);
+    let job = |i: usize| match i.checked_sub(entries) {
+        None => entry::<P>(&rho, i),
+        Some(i) => Job::shake256(&seed).and_bytes([i as u8, 0]),
+    };
+    each_block(lanes, entries + P::L + P::K, job, |lane, i, block| match i.checked_sub(entries) {
+        None => {
+            uniform[lane].take::<Q>(lanes, block);
+            uniform[lane].finish(|values| sink(Expanded::Entry(i / P::L, i % P::L, values)))
+        }
+        Some(i) => {
+            take_bounded::<P>(lanes, &mut secret[lane], block);
+            secret[lane].finish(|values| sink(Expanded::Secret(i, values)))
+        }
+    });
+}
+
+levels! {
+    /// Keeps the half bytes of a block that are coefficients.
+    fn take_bounded<P: Parameters>(sampled: &mut Rejection, block: &[u8]) {
+        for byte in block {
+            for half in [*byte as u32 & 15, *byte as u32 >> 4] {
+                let (value, accept) = bounded::<P>(half);
+                sampled.offer(value, accept);
             }
-            polynomial.finish(|values| sink(i, values))
-        },
-    );
+        }
+    }
 }
 
 /// `CoeffFromHalfByte`: the coefficient, and 1 if it counts.
@@ -93,67 +135,108 @@ fn bounded<P: Parameters>(half: u32) -> (u32, u32) {
     }
 }
 
-/// `ExpandMask`: the `L` polynomials of a mask from nonce `kappa` on: `sink(i, coefficients)`.
-pub(super) fn mask<P: Parameters>(lanes: Lanes, seed: &[u8; 64], kappa: u16, mut sink: impl FnMut(usize, &Coeffs)) {
+/// The polynomials of the masks of one signature (`ExpandMask`), attempt after attempt.
+pub(super) struct Masks<'a> {
+    lanes: Lanes,
+    seed: &'a [u8; 64],
+    /// The nonce of the next polynomial that is expanded.
+    next: u16,
+    /// Polynomials that wait: lanes are filled with those of the next attempt.
+    ready: Wiped<[Coeffs; MAX_COLUMNS + MAX_LANES]>,
+    len: usize,
+}
+
+/// Most columns of a matrix.
+const MAX_COLUMNS: usize = 7;
+
+impl<'a> Masks<'a> {
+    pub(super) fn new(lanes: Lanes, seed: &'a [u8; 64]) -> Self {
+        Self { lanes, seed, next: 0, ready: Wiped::new([[0; N]; MAX_COLUMNS + MAX_LANES]), len: 0 }
+    }
+
+    /// The next `L` polynomials: `sink(i, coefficients)`.
+    pub(super) fn next<P: Parameters>(&mut self, mut sink: impl FnMut(usize, &Coeffs)) {
+        // The number of lanes is a power of two.
+        let missing = (P::L.saturating_sub(self.len) + self.lanes.count() - 1) & !(self.lanes.count() - 1);
+        let (start, ready) = (self.len, &mut self.ready);
+        mask::<P>(self.lanes, self.seed, self.next, missing, |i, coefficients| ready[start + i] = *coefficients);
+        self.next += missing as u16;
+        self.len += missing;
+        self.ready[..P::L].iter().enumerate().for_each(|(i, coefficients)| sink(i, coefficients));
+        self.ready.copy_within(P::L..self.len, 0);
+        self.len -= P::L;
+    }
+}
+
+/// `count` polynomials of a mask from nonce `kappa` on: `sink(i, coefficients)`.
+pub(super) fn mask<P: Parameters>(
+    lanes: Lanes,
+    seed: &[u8; 64],
+    kappa: u16,
+    count: usize,
+    mut sink: impl FnMut(usize, &Coeffs),
+) {
     const BLOCKS: usize = 5;
     let len = 32 * (P::GAMMA1_BITS + 1);
-    let mut waiting = Zeroizing::new([[0u8; BLOCKS * RATE256]; MAX_LANES]);
+    let mut waiting = Wiped::new([[0u8; BLOCKS * RATE256]; MAX_LANES]);
     let mut filled = [0usize; MAX_LANES];
-    let mut out = Zeroizing::new([0u32; N]);
-    let job = |i: usize| {
-        let [low, high] = (kappa + i as u16).to_le_bytes();
-        Job::bytes(low, high)
-    };
-    each_block::<RATE256>(lanes, seed, P::L, job, |i, block| {
-        let (bytes, filled) = (&mut waiting[i % MAX_LANES], &mut filled[i % MAX_LANES]);
+    let mut out = Wiped::new([0u32; N]);
+    let seed = [&seed[..]];
+    let job = |i: usize| Job::shake256(&seed).and_bytes((kappa + i as u16).to_le_bytes());
+    each_block(lanes, count, job, |lane, i, block| {
+        let (bytes, filled) = (&mut waiting[lane], &mut filled[lane]);
         bytes[*filled * RATE256..][..RATE256].copy_from_slice(block);
         *filled += 1;
         if *filled * RATE256 < len {
             return false;
         }
         *filled = 0;
-        read_mask::<P>(&bytes[..len], &mut out);
+        read_mask::<P>(lanes, &bytes[..len], &mut out);
         sink(i, &out);
         true
     });
 }
 
-/// `BitUnpack` of a polynomial with coefficients in `(-gamma1, gamma1]`.
-pub(super) fn read_mask<P: Parameters>(bytes: &[u8], out: &mut Coeffs) {
-    let map = |v: u64| sub(P::GAMMA1, v as u32) as u64;
-    match P::GAMMA1_BITS {
-        17 => unpack::<18, _>(bytes, out, map),
-        _ => unpack::<20, _>(bytes, out, map),
+levels! {
+    /// `BitUnpack` of a polynomial with coefficients in `(-gamma1, gamma1]`.
+    pub(super) fn read_mask<P: Parameters>(bytes: &[u8], out: &mut Coeffs) {
+        let map = |v: u64| sub(P::GAMMA1, v as u32) as u64;
+        match P::GAMMA1_BITS {
+            17 => unpack::<18, _>(bytes, out, map),
+            _ => unpack::<20, _>(bytes, out, map),
+        }
     }
 }
 
 /// `SampleInBall`. Its time depends on the challenge, which the signature publishes, or which is thrown away.
 pub(super) fn challenge<P: Parameters>(seed: &[u8], out: &mut Coeffs) {
-    let mut hash = Shake256::default();
-    hash.update(seed);
-    let mut stream = hash.finalize_xof();
-    let mut signs = [0; 8];
-    stream.read(&mut signs);
-    let mut signs = u64::from_le_bytes(signs);
     *out = [0; N];
-    let mut bytes = [0; RATE256 - 8];
-    let mut at = bytes.len();
-    for i in N - P::TAU..N {
-        let j = loop {
-            if at == bytes.len() {
-                stream.read(&mut bytes);
-                at = 0;
+    let (mut signs, mut i) = (None, N - P::TAU);
+    let seed = [seed];
+    each_block(
+        Lanes::One,
+        1,
+        |_| Job::shake256(&seed),
+        |_, _, block| {
+            // The signs come first.
+            let (bytes, signs) = match &mut signs {
+                Some(signs) => (block, signs),
+                none => {
+                    let (first, rest) = block.split_first_chunk().unwrap_or((&[0; 8], &[]));
+                    (rest, none.insert(u64::from_le_bytes(*first)))
+                }
+            };
+            for j in bytes.iter().map(|byte| *byte as usize) {
+                if i < N && j <= i {
+                    out[i] = out[j];
+                    out[j] = 1 + (Q - 2) * (*signs as u32 & 1);
+                    *signs >>= 1;
+                    i += 1;
+                }
             }
-            let j = bytes[at] as usize;
-            at += 1;
-            if j <= i {
-                break j;
-            }
-        };
-        out[i] = out[j];
-        out[j] = 1 + (Q - 2) * (signs as u32 & 1);
-        signs >>= 1;
-    }
+            i == N
+        },
+    );
 }
 
 #[cfg(test)]
@@ -186,7 +269,7 @@ mod tests {
     /// A lane that needs more blocks than the others goes on from where it was.
     #[test]
     fn rejection_continues() {
-        let mut sampled = Rejection::<{ N + 4 }>::EMPTY;
+        let mut sampled = Rejection::EMPTY;
         for i in 0..N as u32 {
             assert!(!sampled.finish(|_| unreachable!()));
             sampled.offer(99, 0);
@@ -195,5 +278,28 @@ mod tests {
         let mut seen = false;
         assert!(sampled.finish(|values| seen = values.iter().copied().eq(0..N as u32)));
         assert!(seen && sampled.len == 0);
+    }
+
+    /// Masks that were expanded beside those of an earlier attempt are the same.
+    #[test]
+    fn masks_of_later_attempts() {
+        fn check<P: Parameters>() {
+            for lanes in [Lanes::One, Lanes::best()] {
+                let mut masks = Masks::new(lanes, &[3; 64]);
+                for attempt in 0..9 {
+                    let mut expected = [[0; N]; MAX_COLUMNS];
+                    mask::<P>(Lanes::One, &[3; 64], attempt * P::L as u16, P::L, |i, values| expected[i] = *values);
+                    let mut seen = 0;
+                    masks.next::<P>(|i, values| {
+                        assert!(*values == expected[i], "polynomial {i} of attempt {attempt}");
+                        seen += 1;
+                    });
+                    assert_eq!(seen, P::L);
+                }
+            }
+        }
+        check::<MlDsa44Params>();
+        check::<MlDsa65Params>();
+        check::<MlDsa87Params>();
     }
 }

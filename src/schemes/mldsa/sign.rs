@@ -3,22 +3,23 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::encode::{
     HintWriter, T0_LEN, T1_LEN, add_assign, high_len, mask_len, read_secret, read_t0, secret_len, split_polys,
     sub_assign, write_high, write_response, write_t1,
 };
-use super::keygen::{SkLayout, keygen};
-use super::round::{all_below, all_low_below, high_bits, power2round};
-use super::sample::{challenge, mask, matrix};
+use super::keygen::{SkLayout, keygen, split};
+use super::round::{all_below, all_low_below, high_bits};
+use super::sample::{Masks, challenge, matrix};
 use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, VerificationKey, ZERO};
 use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
 use crate::schemes::hash::Lanes;
-use crate::schemes::{Erased, exactly, hash};
+use crate::schemes::levels::levels;
+use crate::schemes::{Erased, Wiped, exactly, hash};
 
 /// Attempts after which signing gives up: FIPS 204, appendix C, allows no fewer. A key that key generation made fails
 /// with a probability below `2^-256`.
@@ -129,25 +130,25 @@ impl<P: Parameters> Expanded<P> {
 
     pub(super) fn read(&mut self, plan: &Plan, sk: &[u8]) -> Result<()> {
         exactly("private key", sk, P::Sk::LEN)?;
-        let layout = SkLayout::of::<P>();
-        let mut values = Zeroizing::new([0; N]);
+        let (layout, lanes) = (SkLayout::of::<P>(), Lanes::of(plan.level()));
+        let mut values = Wiped::new([0; N]);
         let mut in_range = true;
         let (s1, _) = split_polys(&sk[layout.s1..], P::L, secret_len::<P>());
         let (s2, t0) = split_polys(&sk[layout.s2..], P::K, secret_len::<P>());
         let secrets = s1.zip(self.s1.as_mut()).chain(s2.zip(self.s2.as_mut()));
         for (bytes, out) in secrets {
-            in_range &= read_secret::<P>(bytes, &mut values);
+            in_range &= read_secret::<P>(lanes, bytes, &mut values);
             plan.forward(&values[..], out);
         }
         if !in_range {
             return Err(Error::InvalidPrivateKey);
         }
         for (bytes, out) in t0.chunks_exact(T0_LEN).zip(self.t0.as_mut()) {
-            read_t0(bytes, &mut values);
+            read_t0(lanes, bytes, &mut values);
             plan.forward(&values[..], out);
         }
         let a = self.matrix.as_mut();
-        matrix::<P>(Lanes::of(plan.level()), &sk[..32], |row, column, values| {
+        matrix::<P>(lanes, &sk[..32], &[], &mut [], |row, column, values| {
             plan.import(values, &mut a[row * P::L + column])
         });
         self.rho.copy_from_slice(&sk[..32]);
@@ -158,18 +159,20 @@ impl<P: Parameters> Expanded<P> {
 
     /// `rho ‖ t1` of `t = A·s1 + s2`.
     fn write_public_key(&self, plan: &Plan, pk: &mut [u8]) {
+        let lanes = Lanes::of(plan.level());
         let mut t = Erased::<P::Rows, _>::filled(ZERO);
         let (matrix, s1) = (self.matrix.as_ref().as_flattened(), self.s1.as_ref().as_flattened());
         plan.mat_vec(P::L, matrix, s1, t.as_mut().as_flattened_mut());
         let (seed, rows) = pk.split_at_mut(32);
         seed.copy_from_slice(&self.rho);
-        let (mut sum, mut s2) = (Zeroizing::new([0; N]), Zeroizing::new([0; N]));
+        let (mut sum, mut s2) = (Wiped::new([0; N]), Wiped::new([0; N]));
         for ((t, s2_ntt), out) in t.as_ref().iter().zip(self.s2.as_ref()).zip(rows.chunks_exact_mut(T1_LEN)) {
             plan.inverse(t, &mut sum[..]);
             plan.inverse(s2_ntt, &mut s2[..]);
-            add_assign(&mut sum, &s2);
-            sum.iter_mut().for_each(|c| *c = power2round(*c).0);
-            write_t1(&sum, out);
+            add_assign(lanes, &mut sum, &s2);
+            let mut t1 = [0; N];
+            split(lanes, &mut sum, &mut t1);
+            write_t1(lanes, &t1, out);
         }
     }
 
@@ -177,8 +180,9 @@ impl<P: Parameters> Expanded<P> {
         let mu = input.mu::<P>(&self.tr[..P::TR])?;
         let seed = mask_seed::<P>(&self.seed, rnd, &mu);
         let mut signature = P::Sig::filled(0);
-        for attempt in 0..MAX_ATTEMPTS {
-            if self.attempt(plan, &mu, &seed, attempt, signature.as_mut()) {
+        let mut masks = Masks::new(Lanes::of(plan.level()), &seed);
+        for _ in 0..MAX_ATTEMPTS {
+            if self.attempt(plan, &mu, &mut masks, signature.as_mut()) {
                 return Ok(signature);
             }
         }
@@ -186,10 +190,11 @@ impl<P: Parameters> Expanded<P> {
     }
 
     /// One round of the rejection loop; says whether the signature is good.
-    fn attempt(&self, plan: &Plan, mu: &[u8; 64], seed: &[u8; 64], attempt: u32, signature: &mut [u8]) -> bool {
-        let mut y = Zeroizing::new([[0; N]; MAX_ROWS]);
+    fn attempt(&self, plan: &Plan, mu: &[u8; 64], masks: &mut Masks, signature: &mut [u8]) -> bool {
+        let lanes = Lanes::of(plan.level());
+        let mut y = Wiped::new([[0; N]; MAX_ROWS]);
         let mut y_ntt = Erased::<P::Columns, _>::filled(ZERO);
-        mask::<P>(Lanes::of(plan.level()), seed, (attempt * P::L as u32) as u16, |i, coefficients| {
+        masks.next::<P>(|i, coefficients| {
             y[i] = *coefficients;
             plan.forward(coefficients, &mut y_ntt.as_mut()[i]);
         });
@@ -201,12 +206,12 @@ impl<P: Parameters> Expanded<P> {
             y_ntt.as_ref().as_flattened(),
             products.as_flattened_mut(),
         );
-        let mut w = Zeroizing::new([[0; N]; MAX_ROWS]);
-        let mut high = Zeroizing::new([0; MAX_ROWS * 192]);
+        let mut w = Wiped::new([[0; N]; MAX_ROWS]);
+        let mut high = Wiped::new([0; MAX_ROWS * 192]);
         let high = &mut high[..P::K * high_len::<P>()];
         for (i, product) in products.iter().enumerate() {
             plan.inverse(product, &mut w[i][..]);
-            write_high_bits::<P>(&w[i], &mut high[i * high_len::<P>()..][..high_len::<P>()]);
+            write_high_bits::<P>(lanes, &w[i], &mut high[i * high_len::<P>()..][..high_len::<P>()]);
         }
         let (commitment, rest) = signature.split_at_mut(P::CHALLENGE);
         hash::shake256(&[mu, high], commitment);
@@ -216,31 +221,31 @@ impl<P: Parameters> Expanded<P> {
         plan.forward(&c, &mut c_ntt);
 
         // The challenge times each secret: a matrix of one column.
-        let mut product = Zeroizing::new([0; N]);
+        let mut product = Wiped::new([0; N]);
         let times_challenge = |secret: &Poly, product: &mut Coeffs| {
-            let mut out = Zeroizing::new(ZERO);
+            let mut out = Wiped::new(ZERO);
             plan.mat_vec(1, secret, &c_ntt, &mut out[..]);
             plan.inverse(&out[..], product);
         };
         let (response, hint) = rest.split_at_mut(P::L * mask_len::<P>());
         for (i, s1) in self.s1.as_ref().iter().enumerate() {
             times_challenge(s1, &mut product);
-            add_assign(&mut y[i], &product);
-            if !write_checked_response::<P>(&y[i], &mut response[i * mask_len::<P>()..][..mask_len::<P>()]) {
+            add_assign(lanes, &mut y[i], &product);
+            if !write_checked_response::<P>(lanes, &y[i], &mut response[i * mask_len::<P>()..][..mask_len::<P>()]) {
                 return false;
             }
         }
         for (i, s2) in self.s2.as_ref().iter().enumerate() {
             times_challenge(s2, &mut product);
-            sub_assign(&mut w[i], &product);
-            if !low_bits_hold::<P>(&w[i]) {
+            sub_assign(lanes, &mut w[i], &product);
+            if !low_bits_hold::<P>(lanes, &w[i]) {
                 return false;
             }
         }
         let mut writer = HintWriter::new(hint, P::OMEGA);
         for (i, t0) in self.t0.as_ref().iter().enumerate() {
             times_challenge(t0, &mut product);
-            if !write_hint::<P>(&w[i], &product, &mut writer) {
+            if !write_hint::<P>(lanes, &w[i], &product, &mut writer) {
                 return false;
             }
         }
@@ -249,19 +254,26 @@ impl<P: Parameters> Expanded<P> {
 }
 
 /// `rho''`: the seed of all masks of one signature.
-pub(super) fn mask_seed<P: Parameters>(key: &[u8], rnd: &[u8; 32], mu: &[u8; 64]) -> Zeroizing<[u8; 64]> {
-    let mut seed = Zeroizing::new([0; 64]);
+pub(super) fn mask_seed<P: Parameters>(key: &[u8], rnd: &[u8; 32], mu: &[u8; 64]) -> Wiped<[u8; 64]> {
+    let mut seed = Wiped::new([0; 64]);
     hash::shake256(&[key, if P::ROUND3 { &[] } else { rnd }, mu], &mut seed[..]);
     seed
 }
 
 /// `w1Encode(HighBits(w))` of one polynomial.
-pub(super) fn write_high_bits<P: Parameters>(w: &Coeffs, out: &mut [u8]) {
-    let mut high = Zeroizing::new([0; N]);
-    for (high, w) in high.iter_mut().zip(w) {
-        *high = high_of::<P>(*w);
+pub(super) fn write_high_bits<P: Parameters>(lanes: Lanes, w: &Coeffs, out: &mut [u8]) {
+    let mut high = Wiped::new([0; N]);
+    highs::<P>(lanes, w, &mut high);
+    write_high::<P>(lanes, &high, out);
+}
+
+levels! {
+    /// `HighBits` of a polynomial.
+    fn highs<P: Parameters>(w: &Coeffs, out: &mut Coeffs) {
+        for (high, w) in out.iter_mut().zip(w) {
+            *high = high_of::<P>(*w);
+        }
     }
-    write_high::<P>(&high, out);
 }
 
 #[inline(always)]
@@ -270,32 +282,41 @@ fn high_of<P: Parameters>(w: u32) -> u32 {
 }
 
 /// Writes a polynomial of the response, if it does not show the secret.
-pub(super) fn write_checked_response<P: Parameters>(z: &Coeffs, out: &mut [u8]) -> bool {
-    let hidden = all_below(z, P::GAMMA1 - P::BETA);
+pub(super) fn write_checked_response<P: Parameters>(lanes: Lanes, z: &Coeffs, out: &mut [u8]) -> bool {
+    let hidden = all_below(lanes, z, P::GAMMA1 - P::BETA);
     if hidden {
-        write_response::<P>(z, out);
+        write_response::<P>(lanes, z, out);
     }
     hidden
 }
 
-/// Whether the low bits of a polynomial of `w - c·s2` neither carry nor show the secret.
-pub(super) fn low_bits_hold<P: Parameters>(r: &Coeffs) -> bool {
-    let bound = P::GAMMA2 - P::BETA;
-    if P::GAMMA2 == (Q - 1) / 88 {
-        all_low_below::<{ (Q - 1) / 88 }>(r, bound)
-    } else {
-        all_low_below::<{ (Q - 1) / 32 }>(r, bound)
+levels! {
+    /// Whether the low bits of a polynomial of `w - c·s2` neither carry nor show the secret.
+    pub(super) fn low_bits_hold<P: Parameters>(r: &Coeffs) -> bool {
+        let bound = P::GAMMA2 - P::BETA;
+        if P::GAMMA2 == (Q - 1) / 88 {
+            all_low_below::<{ (Q - 1) / 88 }>(r, bound)
+        } else {
+            all_low_below::<{ (Q - 1) / 32 }>(r, bound)
+        }
     }
 }
 
 /// Writes the hint of one polynomial, `r = w - c·s2` and `ct0 = c·t0`; says whether that is possible.
-pub(super) fn write_hint<P: Parameters>(r: &Coeffs, ct0: &Coeffs, writer: &mut HintWriter) -> bool {
-    let mut differs = Zeroizing::new([false; N]);
-    for (differs, (r, ct0)) in differs.iter_mut().zip(r.iter().zip(ct0)) {
-        *differs = high_of::<P>(*r) != high_of::<P>(super::round::add(*r, *ct0));
-    }
+pub(super) fn write_hint<P: Parameters>(lanes: Lanes, r: &Coeffs, ct0: &Coeffs, writer: &mut HintWriter) -> bool {
+    let mut differs = Wiped::new([0; N]);
+    differences::<P>(lanes, r, ct0, &mut differs);
     // The positions are published with the signature.
-    all_below(ct0, P::GAMMA2) && writer.row((0..N).filter(|i| differs[*i]))
+    all_below(lanes, ct0, P::GAMMA2) && writer.row((0..N).filter(|i| differs[*i] != 0))
+}
+
+levels! {
+    /// Where adding `ct0` changes the high bits.
+    fn differences<P: Parameters>(r: &Coeffs, ct0: &Coeffs, out: &mut Coeffs) {
+        for (differs, (r, ct0)) in out.iter_mut().zip(r.iter().zip(ct0)) {
+            *differs = high_of::<P>(*r) ^ high_of::<P>(super::round::add(*r, *ct0));
+        }
+    }
 }
 
 impl<P: Parameters> Drop for Expanded<P> {

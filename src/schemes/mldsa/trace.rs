@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 
 use super::round::{decompose, power2round};
-use super::sample::{challenge, mask, matrix, secrets};
+use super::sample::{Expanded, challenge, mask, matrix, matrix_and_secrets};
 use super::{
     Array, Coeffs, Dilithium2Params, Dilithium3Params, Dilithium5Params, Dsa, MlDsa44Params, MlDsa65Params,
     MlDsa87Params, N, Parameters, Q,
@@ -105,7 +105,7 @@ fn digest<P: Parameters>() -> String {
 
         let mut a = vec![[0; N]; P::K * P::L];
         let mut a_ntt = P::Matrix::filled(super::ZERO);
-        matrix::<P>(lanes, &seed[..32], |row, column, values| {
+        matrix::<P>(lanes, &seed[..32], &[], &mut [], |row, column, values| {
             a[row * P::L + column].copy_from_slice(values);
             plan.import(values, &mut a_ntt.as_mut()[row * P::L + column]);
         });
@@ -119,11 +119,15 @@ fn digest<P: Parameters>() -> String {
             },
         );
         let mut s = vec![[0; N]; P::K + P::L];
-        secrets::<P>(lanes, &seed, |i, values| s[i].copy_from_slice(values));
+        matrix_and_secrets::<P>(lanes, &seed[..32], &seed, |expanded| {
+            if let Expanded::Secret(i, values) = expanded {
+                s[i].copy_from_slice(values);
+            }
+        });
         numbers(&mut text, "s", 3, &values(&s[..P::L], centred), |_| "],\n     [");
         let mut y = vec![[0; N]; P::L];
         let mut y_ntt = P::Columns::filled(super::ZERO);
-        mask::<P>(lanes, &seed, 0, |i, values| {
+        mask::<P>(lanes, &seed, 0, P::L, |i, values| {
             y[i] = *values;
             plan.forward(values, &mut y_ntt.as_mut()[i]);
         });

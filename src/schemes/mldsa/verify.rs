@@ -11,7 +11,8 @@ use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlDsa;
-use crate::schemes::hash::Lanes;
+use crate::schemes::hash::{Job, Lanes};
+use crate::schemes::levels::levels;
 use crate::schemes::{exactly, hash};
 
 /// Most rows of a matrix.
@@ -107,16 +108,16 @@ impl<P: Parameters> Expanded<P> {
     /// # Bounds
     /// `pk` has the length of a public key.
     fn expand(&mut self, plan: &Plan, pk: &[u8]) {
-        let wide = self.wide.as_mut();
-        matrix::<P>(Lanes::of(plan.level()), &pk[..32], |row, column, values| {
+        let (lanes, wide, whole) = (Lanes::of(plan.level()), self.wide.as_mut(), [pk]);
+        let tr = core::slice::from_mut(&mut self.tr);
+        matrix::<P>(lanes, &pk[..32], &[Job::shake256(&whole)], tr, |row, column, values| {
             plan.import(values, &mut wide[row * (P::L + 1) + column])
         });
         let mut values = [0; N];
         for (row, bytes) in pk[32..].chunks_exact(T1_LEN).enumerate() {
-            read_t1_negated(bytes, &mut values);
+            read_t1_negated(lanes, bytes, &mut values);
             plan.forward(&values, &mut wide[row * (P::L + 1) + P::L]);
         }
-        hash::shake256(&[pk], &mut self.tr[..P::TR]);
     }
 
     fn mu(&self, input: Input) -> Result<[u8; 64]> {
@@ -126,11 +127,12 @@ impl<P: Parameters> Expanded<P> {
     pub(super) fn verify(&self, plan: &Plan, input: Input, signature: &[u8]) -> Result<()> {
         let mu = self.mu(input)?;
         exactly("signature", signature, P::Sig::LEN)?;
+        let lanes = Lanes::of(plan.level());
         let mut values = [0; N];
         let mut vector = P::WideColumns::filled(ZERO);
         let mut short = true;
-        let hint = read_signature::<P>(signature, |i, z| {
-            short &= all_below(z, P::GAMMA1 - P::BETA);
+        let hint = read_signature::<P>(lanes, signature, |i, z| {
+            short &= all_below(lanes, z, P::GAMMA1 - P::BETA);
             plan.forward(z, &mut vector.as_mut()[i]);
         });
         let Some(hint) = hint.filter(|_| short) else { return Err(Error::InvalidSignature) };
@@ -147,18 +149,22 @@ impl<P: Parameters> Expanded<P> {
         let high = &mut high[..P::K * high_len::<P>()];
         for (i, product) in products.as_ref().iter().enumerate() {
             plan.inverse(product, &mut values);
-            write_hinted::<P>(&hint[i], &mut values, &mut high[i * high_len::<P>()..][..high_len::<P>()]);
+            write_hinted::<P>(lanes, &hint[i], &mut values, &mut high[i * high_len::<P>()..][..high_len::<P>()]);
         }
         compare::<P>(&mu, high, signature)
     }
 }
 
 /// Reads a signature (`sigDecode`): the response's polynomials into `sink(i, z)`, then the hint.
-pub(super) fn read_signature<P: Parameters>(signature: &[u8], mut sink: impl FnMut(usize, &Coeffs)) -> Option<Hint> {
+pub(super) fn read_signature<P: Parameters>(
+    lanes: Lanes,
+    signature: &[u8],
+    mut sink: impl FnMut(usize, &Coeffs),
+) -> Option<Hint> {
     let mut values = [0; N];
     let (response, ones) = split_polys(&signature[P::CHALLENGE..], P::L, mask_len::<P>());
     for (i, bytes) in response.enumerate() {
-        read_mask::<P>(bytes, &mut values);
+        read_mask::<P>(lanes, bytes, &mut values);
         sink(i, &values);
     }
     let mut hint = [[false; N]; MAX_ROWS];
@@ -167,15 +173,22 @@ pub(super) fn read_signature<P: Parameters>(signature: &[u8], mut sink: impl FnM
 }
 
 /// `w1Encode(UseHint(h, r))` of one polynomial.
-pub(super) fn write_hinted<P: Parameters>(hint: &[bool; N], r: &mut Coeffs, out: &mut [u8]) {
-    for (hint, r) in hint.iter().zip(r.iter_mut()) {
-        *r = if P::GAMMA2 == (Q - 1) / 88 {
-            use_hint::<{ (Q - 1) / 88 }>(*hint, *r)
-        } else {
-            use_hint::<{ (Q - 1) / 32 }>(*hint, *r)
-        };
+pub(super) fn write_hinted<P: Parameters>(lanes: Lanes, hint: &[bool; N], r: &mut Coeffs, out: &mut [u8]) {
+    hinted::<P>(lanes, hint, r);
+    write_high::<P>(lanes, r, out);
+}
+
+levels! {
+    /// `UseHint` of a polynomial.
+    fn hinted<P: Parameters>(hint: &[bool; N], r: &mut Coeffs) {
+        for (hint, r) in hint.iter().zip(r.iter_mut()) {
+            *r = if P::GAMMA2 == (Q - 1) / 88 {
+                use_hint::<{ (Q - 1) / 88 }>(*hint, *r)
+            } else {
+                use_hint::<{ (Q - 1) / 32 }>(*hint, *r)
+            };
+        }
     }
-    write_high::<P>(r, out);
 }
 
 /// Whether the challenge that the verifier computes is the signature's.

@@ -7,15 +7,16 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use super::key::{finish, round3_secret};
-use super::noise::{add, matrix, noise};
-use super::pke::{halves, key_seeds, randomness, read_message, read_public, read_row, read_secret, write_row};
+use super::noise::{matrix, noise};
+use super::pke::{
+    add_assign, encode, halves, key_seeds, randomness, read_message, read_public, read_row, read_secret, write_row,
+};
 use super::{Array, Coeffs, Kem, N, Parameters, Q, SharedSecret, hash, hash_of};
 use crate::backend::{Matrix, RingMul};
 use crate::context::{Ntt, Public, Secret};
 use crate::ring::presets::MlKem;
-use crate::schemes::encode::pack;
-use crate::schemes::hash::Lanes;
-use crate::schemes::{Error, Result, each_chunk, exactly, same_len};
+use crate::schemes::hash::{Job, Lanes};
+use crate::schemes::{Error, Result, Wiped, each_chunk, exactly, same_len};
 use crate::{PolyBatch, SecretVec};
 
 /// A ciphertext and its shared secret.
@@ -54,7 +55,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
     }
 
     fn keygen_chunk(&self, seeds: &[[u8; 64]]) -> Result<Vec<(P::Ek, P::Dk)>> {
-        let (k, batch) = (P::K, seeds.len());
+        let (k, batch, lanes) = (P::K, seeds.len(), Lanes::beside(self.ring.backend()));
         let mut a = zeros(batch * k * k);
         let (mut s, mut e) = (Erased::new(zeros(batch * k)), Erased::new(zeros(batch * k)));
         let mut rhos = Vec::with_capacity(batch);
@@ -62,18 +63,17 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             let seeds = key_seeds::<P>(halves(seed).0);
             let (rho, sigma) = halves(&seeds);
             rhos.push(*rho);
-            matrix::<P>(Lanes::best(), rho, false, |i, values| {
+            matrix::<P>(lanes, rho, false, &[], &mut [], |i, values| {
                 polynomial(&mut a, item * k * k + i).copy_from_slice(values)
             });
             noise(
-                Lanes::best(),
+                lanes,
                 sigma,
-                0,
                 2 * k,
                 |_| P::ETA1,
                 |i, coefficients| {
                     let into = if i < k { &mut s } else { &mut e };
-                    polynomial(into, item * k + i % k).copy_from_slice(coefficients);
+                    polynomial(into, item * P::K + i % P::K).copy_from_slice(coefficients);
                 },
             );
         }
@@ -93,12 +93,11 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             let secret_bytes = dk.as_mut().chunks_exact_mut(384);
             let rows = ek.as_mut().chunks_exact_mut(384).zip(secret_bytes).take(k);
             for ((ek, dk), ((t, e), s)) in rows.zip(t.by_ref().zip(e.by_ref()).zip(s.by_ref())) {
-                let mut sum = Zeroizing::new([0; N]);
-                for (sum, (t, e)) in sum.iter_mut().zip(t.iter().zip(e)) {
-                    *sum = add(*t, *e);
-                }
-                pack::<12, _>(&sum[..], ek, u64::from);
-                pack::<12, _>(s, dk, u64::from);
+                let mut sum = Wiped::new([0; N]);
+                sum.copy_from_slice(t);
+                add_assign(lanes, &mut sum, e);
+                encode(lanes, &sum, ek);
+                encode(lanes, s, dk);
             }
             ek.as_mut()[384 * k..].copy_from_slice(rho);
             let rest = &mut dk.as_mut()[384 * k..];
@@ -131,7 +130,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
     }
 
     fn encaps_chunk<K: AsRef<[u8]>>(&self, eks: &[K], ms: &[[u8; 32]]) -> Result<Vec<Result<Encapsulation<P>>>> {
-        let mut keys = Keys::new::<P>(ms.len());
+        let mut keys = Keys::new::<P>(Lanes::beside(self.ring.backend()), ms.len());
         let mut messages = Zeroizing::new(Vec::from(ms));
         let mut derived = Zeroizing::new(alloc::vec![[0; 64]; ms.len()]);
         for (i, (ek, message)) in eks.iter().zip(messages.iter_mut()).enumerate() {
@@ -141,7 +140,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             }
             hash::sha3_512(&[&message[..], &keys.hashes[i]], &mut derived[i]);
         }
-        let ciphertexts = self.encrypt(&keys.rows, &messages, &derived)?;
+        let ciphertexts = self.encrypt(&keys, &messages, &derived)?;
         let results = ciphertexts.into_iter().zip(keys.states).zip(derived.iter());
         let results = results.map(|((ciphertext, state), derived)| {
             state?;
@@ -177,7 +176,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
 
     fn decaps_chunk<K: AsRef<[u8]>, C: AsRef<[u8]>>(&self, dks: &[K], cts: &[C]) -> Result<Vec<Result<SharedSecret>>> {
         let (k, batch) = (P::K, dks.len());
-        let mut keys = Keys::new::<P>(batch);
+        let mut keys = Keys::new::<P>(Lanes::beside(self.ring.backend()), batch);
         let (mut s, mut u, mut v) = (Erased::new(zeros(batch * k)), zeros(batch * k), zeros(batch));
         for (i, (dk, ct)) in dks.iter().zip(cts).enumerate() {
             keys.read_secret::<P>(i, dk.as_ref(), &mut s[i * k * N..][..k * N]);
@@ -188,7 +187,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             }
             let mut coefficients = [0; N];
             for row in 0..=k {
-                read_row::<P>(row, ct.as_ref(), &mut coefficients);
+                read_row::<P>(keys.lanes, row, ct.as_ref(), &mut coefficients);
                 let into = if row == k { polynomial(&mut v, i) } else { polynomial(&mut u, i * k + row) };
                 into.copy_from_slice(&coefficients);
             }
@@ -201,11 +200,11 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let mut messages = Zeroizing::new(alloc::vec![[0; 32]; batch]);
         let mut derived = Zeroizing::new(alloc::vec![[0; 64]; batch]);
         for (i, (masked, v)) in polynomials(&masked).zip(v.as_chunks().0).enumerate() {
-            read_message(v, &mut Zeroizing::new(*masked), &mut messages[i]);
+            read_message(keys.lanes, v, &mut Wiped::new(*masked), &mut messages[i]);
             hash::sha3_512(&[&messages[i][..], &keys.hashes[i]], &mut derived[i]);
         }
         let again =
-            Zeroizing::new(self.encrypt(&keys.rows, &messages, &derived)?.into_iter().map(Wiped).collect::<Vec<_>>());
+            Zeroizing::new(self.encrypt(&keys, &messages, &derived)?.into_iter().map(Again).collect::<Vec<_>>());
         let inputs = dks.iter().zip(cts).zip(keys.states);
         let results = inputs.zip(derived.iter().zip(again.iter())).map(|(((dk, ct), state), (derived, again))| {
             state?;
@@ -216,11 +215,11 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
     }
 
     /// Encrypts one message under each key; the randomness is the second half of `derived`.
-    fn encrypt(&self, rows: &[u16], messages: &[[u8; 32]], derived: &[[u8; 64]]) -> Result<Vec<P::Ct>> {
+    fn encrypt(&self, keys: &Keys, messages: &[[u8; 32]], derived: &[[u8; 64]]) -> Result<Vec<P::Ct>> {
         let (k, batch) = (P::K, messages.len());
         let (mut y, mut errors) = (Erased::new(zeros(batch * k)), Erased::new(zeros(batch * (k + 1))));
         for (item, derived) in derived.iter().enumerate() {
-            randomness::<P>(Lanes::best(), halves(derived).1, |i, coefficients| {
+            randomness::<P>(keys.lanes, halves(derived).1, |i, coefficients| {
                 let into = match i.checked_sub(k) {
                     None => polynomial(&mut y, item * k + i),
                     Some(i) => polynomial(&mut errors, item * (k + 1) + i),
@@ -229,7 +228,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
             });
         }
         let ring = &self.ring;
-        let rows = ring.import_ntt(&ring.upload(rows)?)?;
+        let rows = ring.import_ntt(&ring.upload(&keys.rows)?)?;
         let y = ring.ntt(&ring.upload_secret(&y)?)?;
         let products = ring.mat_vec(Matrix { batch, rows: k + 1, columns: k, shared: false }, &rows, &y)?;
         let products = ring.intt(&products)?.download_secret()?;
@@ -237,7 +236,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let encrypted = messages.iter().map(|message| {
             let mut ciphertext = P::Ct::filled(0);
             for (i, (product, error)) in rows.by_ref().take(k + 1).enumerate() {
-                write_row::<P>(i, &mut Zeroizing::new(*product), error, message, ciphertext.as_mut());
+                write_row::<P>(keys.lanes, i, &mut Wiped::new(*product), error, message, ciphertext.as_mut());
             }
             ciphertext
         });
@@ -246,9 +245,9 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
 }
 
 /// An array that is erased with its vector.
-struct Wiped<A: Array<u8>>(A);
+struct Again<A: Array<u8>>(A);
 
-impl<A: Array<u8>> zeroize::Zeroize for Wiped<A> {
+impl<A: Array<u8>> zeroize::Zeroize for Again<A> {
     fn zeroize(&mut self) {
         self.0.erase();
     }
@@ -256,14 +255,16 @@ impl<A: Array<u8>> zeroize::Zeroize for Wiped<A> {
 
 /// Encapsulation keys of a batch: transposed matrix and `t` of each, hash, and whether it was accepted.
 struct Keys {
+    lanes: Lanes,
     rows: Vec<u16>,
     hashes: Vec<[u8; 32]>,
     states: Vec<Result<()>>,
 }
 
 impl Keys {
-    fn new<P: Parameters>(batch: usize) -> Self {
+    fn new<P: Parameters>(lanes: Lanes, batch: usize) -> Self {
         Self {
+            lanes,
             rows: zeros(batch * P::K * (P::K + 1)),
             hashes: alloc::vec![[0; 32]; batch],
             states: alloc::vec![Ok(()); batch],
@@ -278,14 +279,16 @@ impl Keys {
             return;
         }
         let rows = &mut self.rows[i * k * (k + 1) * N..][..k * (k + 1) * N];
-        let reduced = read_public::<P>(ek, |j, values| polynomial(rows, k * k + j).copy_from_slice(values));
+        let reduced = read_public::<P>(self.lanes, ek, |j, values| polynomial(rows, k * k + j).copy_from_slice(values));
         if !reduced {
             rows.fill(0);
             self.states[i] = Err(Error::KeyNotReduced);
             return;
         }
-        matrix::<P>(Lanes::best(), &ek[384 * k..], true, |j, values| polynomial(rows, j).copy_from_slice(values));
-        self.hashes[i] = hash_of(ek);
+        let (rho, whole, hashes) = (&ek[384 * k..], [ek], &mut self.hashes[i..=i]);
+        matrix::<P>(self.lanes, rho, true, &[Job::sha3_256(&whole)], hashes, |j, values| {
+            polynomial(rows, j).copy_from_slice(values)
+        });
     }
 
     /// Reads decapsulation key `i`.
@@ -300,7 +303,7 @@ impl Keys {
         if self.states[i].is_ok() && self.hashes[i][..] != rest[..32] {
             self.states[i] = Err(Error::KeyHashMismatch);
         }
-        read_secret::<P>(secret, |j, values| polynomial(s, j).copy_from_slice(values));
+        read_secret::<P>(self.lanes, secret, |j, values| polynomial(s, j).copy_from_slice(values));
         debug_assert!(s.iter().all(|c| *c < Q));
     }
 }

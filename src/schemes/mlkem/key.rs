@@ -4,16 +4,17 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use subtle::{ConditionallySelectable, ConstantTimeEq};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
-use super::noise::{MAX_K, matrix_on};
+use super::noise::{self, MAX_K};
 use super::pke::{decrypt, encrypt, halves, keygen, read_public, read_secret};
 use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, hash_of};
 use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
 use crate::ring::presets::MlKem;
-use crate::schemes::{Error, Result, exactly};
+use crate::schemes::hash::{Job, Lanes};
+use crate::schemes::{Error, Result, Wiped, exactly};
 
 /// An encapsulation key that was checked, with its matrix. It belongs to the CPU level of the
 /// [`Kem`](super::Kem) that read it.
@@ -91,22 +92,26 @@ impl<P: Parameters> Public<P> {
     fn expand(&mut self, plan: &Plan) -> bool {
         let ek = self.bytes.as_ref();
         let (matrix, t) = self.rows.as_mut().split_at_mut(P::K * P::K);
-        let reduced = read_public::<P>(ek, |i, values| plan.import(values, &mut t[i]));
+        let lanes = Lanes::of(plan.level());
+        let reduced = read_public::<P>(lanes, ek, |i, values| plan.import(values, &mut t[i]));
         if reduced {
-            matrix_on::<P>(plan, &ek[384 * P::K..], true, matrix);
-            self.hash = hash_of(ek);
+            let (rho, whole) = (&ek[384 * P::K..], [ek]);
+            let hashes = core::slice::from_mut(&mut self.hash);
+            noise::matrix::<P>(lanes, rho, true, &[Job::sha3_256(&whole)], hashes, |i, values| {
+                plan.import(values, &mut matrix[i])
+            });
         }
         reduced
     }
 
     pub(super) fn encaps(&self, plan: &Plan, m: &[u8; 32]) -> Encapsulation<P> {
         let mut ciphertext = P::Ct::filled(0);
-        let mut message = Zeroizing::new(*m);
+        let mut message = Wiped::new(*m);
         if P::ROUND3 {
             // Kyber does not use the random bytes as they are.
             hash::sha3_256(&[m], &mut message);
         }
-        let mut derived = Zeroizing::new([0; 64]);
+        let mut derived = Wiped::new([0; 64]);
         hash::sha3_512(&[&message[..], &self.hash], &mut derived);
         let (secret, r) = halves(&derived);
         encrypt::<P>(plan, &self.rows, &message, r, ciphertext.as_mut());
@@ -126,7 +131,7 @@ pub(super) fn round3_secret(pre_secret: &[u8; 32], ciphertext: &[u8]) -> SharedS
 /// time.
 pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext: &[u8], again: &[u8]) -> SharedSecret {
     let (secret, _) = halves(derived);
-    let mut rejected = Zeroizing::new(*z);
+    let mut rejected = Wiped::new(*z);
     if !P::ROUND3 {
         hash::shake256(&[z, ciphertext], &mut rejected[..]);
     }
@@ -135,7 +140,7 @@ pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext
     for (out, (rejected, secret)) in out.iter_mut().zip(rejected.iter().zip(secret)) {
         *out = u8::conditional_select(rejected, secret, same);
     }
-    if P::ROUND3 { round3_secret(&Zeroizing::new(out), ciphertext) } else { out }
+    if P::ROUND3 { round3_secret(&Wiped::new(out), ciphertext) } else { out }
 }
 
 /// A decapsulation key that was checked, with its matrix; erased on drop. It belongs to the CPU level of the
@@ -169,7 +174,7 @@ impl<P: Parameters> DecapsulationKey<P> {
     pub(super) fn from_seed(ring: &RingContext<Cpu, MlKem>, d: &[u8; 32], z: &[u8; 32]) -> Self {
         let public = EncapsulationKey { ring: ring.clone(), public: Box::new(Public::empty()) };
         let mut key = Self { public, private: Box::new(Private::empty()) };
-        let mut secret = Zeroizing::new([0; 384 * MAX_K]);
+        let mut secret = Wiped::new([0; 384 * MAX_K]);
         let secret = &mut secret[..384 * P::K];
         keygen::<P>(ring.plan(), d, key.public.public.bytes.as_mut(), secret);
         // Coefficients that key generation makes are reduced.
@@ -219,15 +224,15 @@ impl<P: Parameters> Private<P> {
     }
 
     fn fill(&mut self, plan: &Plan, secret: &[u8], z: &[u8]) {
-        read_secret::<P>(secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
+        read_secret::<P>(Lanes::of(plan.level()), secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
         self.z.copy_from_slice(z);
     }
 
     pub(super) fn decaps(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8]) -> Result<SharedSecret> {
         exactly("ciphertext", ciphertext, P::Ct::LEN)?;
-        let mut message = Zeroizing::new([0; 32]);
+        let mut message = Wiped::new([0; 32]);
         decrypt::<P>(plan, &self.s, ciphertext, &mut message);
-        let mut derived = Zeroizing::new([0; 64]);
+        let mut derived = Wiped::new([0; 64]);
         hash::sha3_512(&[&message[..], &public.hash], &mut derived);
         let (_, r) = halves(&derived);
         let mut again = Erased::<P::Ct, _>::filled(0);

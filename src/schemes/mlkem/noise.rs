@@ -3,92 +3,110 @@
 
 use core::hint::black_box;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
-use super::{Coeffs, N, Parameters, Poly, Q};
-use crate::backend::cpu::Plan;
-use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE128, RATE256, each_block};
+use super::{Coeffs, N, Parameters, Q};
+use crate::schemes::Wiped;
+use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE256, each_block};
+use crate::schemes::levels::levels;
+use crate::schemes::rejection::Sampled;
 
 /// Largest rank.
 pub(super) const MAX_K: usize = 4;
 
-/// A polynomial that is being sampled by rejection: a block may overfill it.
-struct Rejection {
-    values: [u16; N + 2 * RATE128 / 3],
-    len: usize,
+/// Polynomials that are being sampled, one a lane, and their jobs.
+pub(super) struct Samplers {
+    lanes: Lanes,
+    uniform: [Sampled<u16>; MAX_LANES],
+    /// A width of 3 needs 192 bytes: the first block of such a polynomial waits for its second.
+    waiting: Wiped<[[u8; RATE256]; MAX_LANES]>,
+    seen: [bool; MAX_LANES],
+    noise: Wiped<Coeffs>,
 }
 
-impl Rejection {
-    /// Takes the values below `q` of one block; says whether there are enough.
-    fn take(&mut self, block: &[u8; RATE128]) -> bool {
-        for [a, b, c] in block.as_chunks().0 {
-            for value in [u16::from_le_bytes([*a, *b & 0x0f]), u16::from_le_bytes([*b >> 4 | *c << 4, *c >> 4])] {
-                self.values[self.len] = value;
-                self.len += (value < Q) as usize;
-            }
+impl Samplers {
+    pub(super) fn new(lanes: Lanes) -> Self {
+        Self {
+            lanes,
+            uniform: [const { Sampled::<u16>::EMPTY }; MAX_LANES],
+            waiting: Wiped::new([[0; RATE256]; MAX_LANES]),
+            seen: [false; MAX_LANES],
+            noise: Wiped::new([0; N]),
         }
-        self.len >= N
+    }
+
+    /// The job of entry `i` of the matrix, row by row.
+    pub(super) fn entry<'a, P: Parameters>(rho: &'a [&'a [u8]], transposed: bool, i: usize) -> Job<'a> {
+        let (row, column) = ((i / P::K) as u8, (i % P::K) as u8);
+        Job::shake128(rho).and_bytes(if transposed { [row, column] } else { [column, row] })
+    }
+
+    /// A block of an entry of the matrix; the values, in the standard's transform domain, go to `sink` once there are
+    /// enough. Says whether there are.
+    pub(super) fn uniform(&mut self, lane: usize, block: &[u8], sink: impl FnOnce(&[u16])) -> bool {
+        self.uniform[lane].take::<Q>(self.lanes, block);
+        self.uniform[lane].finish(sink)
+    }
+
+    /// A block of a polynomial of noise, `eta` wide; as [`Samplers::uniform`].
+    pub(super) fn noise(&mut self, lane: usize, eta: usize, block: &[u8], sink: impl FnOnce(&Coeffs)) -> bool {
+        if eta == 2 {
+            binomial2(self.lanes, &block[..128], &mut self.noise);
+        } else {
+            self.seen[lane] ^= true;
+            if self.seen[lane] {
+                self.waiting[lane].copy_from_slice(block);
+                return false;
+            }
+            let mut bytes = Wiped::new([0; 192]);
+            bytes[..RATE256].copy_from_slice(&self.waiting[lane]);
+            bytes[RATE256..].copy_from_slice(&block[..192 - RATE256]);
+            binomial3(self.lanes, &bytes[..], &mut self.noise);
+        }
+        sink(&self.noise);
+        true
     }
 }
 
 /// The `K·K` uniform polynomials of a seed, row by row: `sink(i, values)`. They are in the standard's transform
-/// domain.
-pub(super) fn matrix<P: Parameters>(lanes: Lanes, rho: &[u8], transposed: bool, mut sink: impl FnMut(usize, &[u16])) {
-    let mut sampled = [const { Rejection { values: [0; N + 2 * RATE128 / 3], len: 0 } }; MAX_LANES];
-    let job = |i: usize| {
-        let (row, column) = ((i / P::K) as u8, (i % P::K) as u8);
-        if transposed { Job::bytes(row, column) } else { Job::bytes(column, row) }
+/// domain. Digests of `beside`, of 32 bytes each, are computed in lanes that would idle.
+pub(super) fn matrix<P: Parameters>(
+    lanes: Lanes,
+    rho: &[u8],
+    transposed: bool,
+    beside: &[Job],
+    digests: &mut [[u8; 32]],
+    mut sink: impl FnMut(usize, &[u16]),
+) {
+    let mut samplers = Samplers::new(lanes);
+    let rho = [rho];
+    let job = |i: usize| match beside.get(i) {
+        Some(job) => *job,
+        None => Samplers::entry::<P>(&rho, transposed, i - beside.len()),
     };
-    each_block::<RATE128>(lanes, rho, P::K * P::K, job, |i, block| {
-        let polynomial = &mut sampled[i % MAX_LANES];
-        let enough = polynomial.take(block);
-        if enough {
-            sink(i, &polynomial.values[..N]);
-            polynomial.len = 0;
+    each_block(lanes, beside.len() + P::K * P::K, job, |lane, i, block| match digests.get_mut(i) {
+        Some(digest) => {
+            digest.copy_from_slice(&block[..32]);
+            true
         }
-        enough
+        None => samplers.uniform(lane, block, |values| sink(i - beside.len(), values)),
     });
 }
 
-/// As [`matrix`], as polynomials of a plan.
-pub(super) fn matrix_on<P: Parameters>(plan: &Plan, rho: &[u8], transposed: bool, out: &mut [Poly]) {
-    matrix::<P>(Lanes::of(plan.level()), rho, transposed, |i, values| plan.import(values, &mut out[i]));
-}
-
-/// `count` polynomials of noise from the nonces `first..`, `eta(i)` wide: `sink(i, coefficients)`.
+/// `count` polynomials of noise from the nonces `0..`, `eta(i)` wide: `sink(i, coefficients)`.
 pub(super) fn noise(
     lanes: Lanes,
     seed: &[u8; 32],
-    first: u8,
     count: usize,
     eta: impl Fn(usize) -> usize,
     mut sink: impl FnMut(usize, &Coeffs),
 ) {
-    // A width of 3 needs 192 bytes: the first block of such a polynomial waits for its second.
-    let mut waiting = Zeroizing::new([[0u8; RATE256]; MAX_K]);
-    let mut seen = [false; MAX_K];
-    let mut out = Zeroizing::new([0; N]);
-    each_block::<RATE256>(
-        lanes,
-        seed,
-        count,
-        |i| Job::byte(first + i as u8),
-        |i, block| {
-            if eta(i) == 2 {
-                binomial2(&block[..128], &mut out);
-            } else if !core::mem::replace(&mut seen[i], true) {
-                waiting[i] = *block;
-                return false;
-            } else {
-                let mut bytes = Zeroizing::new([0; 192]);
-                bytes[..RATE256].copy_from_slice(&waiting[i]);
-                bytes[RATE256..].copy_from_slice(&block[..192 - RATE256]);
-                binomial3(&bytes[..], &mut out);
-            }
-            sink(i, &out);
-            true
-        },
-    );
+    let mut samplers = Samplers::new(lanes);
+    let seed = [&seed[..]];
+    let job = |i: usize| Job::shake256(&seed).and_byte(i as u8);
+    each_block(lanes, count, job, |lane, i, block| {
+        samplers.noise(lane, eta(i), block, |coefficients| sink(i, coefficients))
+    });
 }
 
 /// `a - b` as a canonical coefficient, for `a`, `b` in `[0, 3]`.
@@ -98,24 +116,28 @@ fn difference(a: u32, b: u32) -> u16 {
     (d + (Q as i32 & (d >> 31))) as u16
 }
 
-/// Sums of two bits, minus sums of two bits, from 128 bytes.
-fn binomial2(bytes: &[u8], out: &mut Coeffs) {
-    for (word, coefficients) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<8>().0) {
-        let bits = u32::from_le_bytes(*word);
-        let sums = (bits & 0x5555_5555) + (bits >> 1 & 0x5555_5555);
-        for (i, c) in coefficients.iter_mut().enumerate() {
-            *c = difference(sums >> (4 * i) & 3, sums >> (4 * i + 2) & 3);
+levels! {
+    /// Sums of two bits, minus sums of two bits, from 128 bytes.
+    fn binomial2(bytes: &[u8], out: &mut Coeffs) {
+        for (word, coefficients) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<8>().0) {
+            let bits = u32::from_le_bytes(*word);
+            let sums = (bits & 0x5555_5555) + (bits >> 1 & 0x5555_5555);
+            for (i, c) in coefficients.iter_mut().enumerate() {
+                *c = difference(sums >> (4 * i) & 3, sums >> (4 * i + 2) & 3);
+            }
         }
     }
 }
 
-/// Sums of three bits, minus sums of three bits, from 192 bytes.
-fn binomial3(bytes: &[u8], out: &mut Coeffs) {
-    for ([a, b, c], coefficients) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<4>().0) {
-        let bits = u32::from_le_bytes([*a, *b, *c, 0]);
-        let sums = (bits & 0x24_9249) + (bits >> 1 & 0x24_9249) + (bits >> 2 & 0x24_9249);
-        for (i, c) in coefficients.iter_mut().enumerate() {
-            *c = difference(sums >> (6 * i) & 7, sums >> (6 * i + 3) & 7);
+levels! {
+    /// Sums of three bits, minus sums of three bits, from 192 bytes.
+    fn binomial3(bytes: &[u8], out: &mut Coeffs) {
+        for ([a, b, c], coefficients) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<4>().0) {
+            let bits = u32::from_le_bytes([*a, *b, *c, 0]);
+            let sums = (bits & 0x24_9249) + (bits >> 1 & 0x24_9249) + (bits >> 2 & 0x24_9249);
+            for (i, c) in coefficients.iter_mut().enumerate() {
+                *c = difference(sums >> (6 * i) & 7, sums >> (6 * i + 3) & 7);
+            }
         }
     }
 }
@@ -197,11 +219,11 @@ mod tests {
         for pattern in 0..64u32 {
             let mut out = [0; N];
             let bits = |from: u32, count: u32| (pattern >> from & ((1 << count) - 1)).count_ones() as i32;
-            binomial2(&[pattern as u8; 128], &mut out);
+            binomial2(Lanes::best(), &[pattern as u8; 128], &mut out);
             assert_eq!(out[0] as i32, (bits(0, 2) - bits(2, 2)).rem_euclid(Q as i32));
-            binomial3(&[pattern as u8, 0, 0].repeat(64), &mut out);
+            binomial3(Lanes::best(), &[pattern as u8, 0, 0].repeat(64), &mut out);
             assert_eq!(out[0] as i32, (bits(0, 3) - bits(3, 3)).rem_euclid(Q as i32));
-            binomial3(&[0, 0, (pattern << 2) as u8].repeat(64), &mut out);
+            binomial3(Lanes::best(), &[0, 0, (pattern << 2) as u8].repeat(64), &mut out);
             assert_eq!(out[3] as i32, (bits(0, 3) - bits(3, 3)).rem_euclid(Q as i32));
         }
     }
@@ -223,25 +245,19 @@ mod tests {
         assert_eq!(c[..4], [1664, 3328, 1664, 3328]);
     }
 
-    /// A polynomial that needs a fourth block is filled from it, not from a block that was seen before.
     #[test]
-    fn rejection_reads_new_blocks() {
-        let mut sampled = Rejection { values: [0; N + 2 * RATE128 / 3], len: 0 };
-        assert!(!sampled.take(&[0xff; RATE128]));
-        assert_eq!(sampled.len, 0);
-        let mut block = [0u8; RATE128];
-        for (i, b) in block.iter_mut().enumerate() {
-            *b = i as u8 & 0x07; // every candidate is below q
+    fn matrices_with_digests_beside() {
+        for lanes in [Lanes::One, Lanes::best()] {
+            let message = [9; 400];
+            let parts = [&message[..]];
+            let (mut seen, mut digests) = (0, [[0; 32]; 1]);
+            matrix::<MlKem512Params>(lanes, &[0; 32], false, &[Job::sha3_256(&parts)], &mut digests, |_, values| {
+                seen += 1;
+                assert!(values.len() == N && values.iter().all(|v| *v < Q));
+            });
+            let mut expected = [0; 32];
+            Job::sha3_256(&parts).read(&mut expected);
+            assert_eq!((seen, digests), (4, [expected]));
         }
-        assert!(!sampled.take(&block));
-        assert!(!sampled.take(&[0; RATE128]));
-        assert!(sampled.take(&[0x11; RATE128]));
-        assert_eq!(sampled.values[223..226], [0, 0x111, 0x111]);
-        let mut seen = 0;
-        matrix::<MlKem512Params>(Lanes::best(), &[0; 32], false, |_, values| {
-            seen += 1;
-            assert!(values.len() == N && values.iter().all(|v| *v < Q));
-        });
-        assert_eq!(seen, 4);
     }
 }

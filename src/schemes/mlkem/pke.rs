@@ -1,14 +1,13 @@
 //! The encryption inside the KEM: K-PKE (FIPS 203, section 5), one operation at a time on the CPU.
 
-use zeroize::Zeroizing;
-
-use super::noise::{add, add_message, compress, decompress, matrix_on, noise, sub};
+use super::noise::{Samplers, add, add_message, compress, decompress, noise, sub};
 use super::{Coeffs, N, Parameters, Q};
 use crate::arith::csub;
 use crate::backend::cpu::Plan;
 use crate::schemes::encode::{pack, unpack};
-use crate::schemes::hash::{self, Lanes};
-use crate::schemes::{Array, Erased};
+use crate::schemes::hash::{self, Job, Lanes, each_block};
+use crate::schemes::levels::levels;
+use crate::schemes::{Array, Erased, Wiped};
 
 /// Makes a key pair from `d` (algorithm 13): `ek` takes `t ‖ rho`, `secret` takes `s`, both in the transform domain.
 pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], secret: &mut [u8]) {
@@ -16,42 +15,41 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], se
     let (rho, sigma) = halves(&seeds);
     let mut a = P::Matrix::filled([0; N / 4]);
     let a = &mut a.as_mut()[..P::K * P::K];
-    matrix_on::<P>(plan, rho, false, a);
-
     let mut s = Erased::<P::Vector, _>::filled([0; N / 4]);
     let mut e = Erased::<P::Vector, _>::filled([0; N / 4]);
-    noise(
-        Lanes::of(plan.level()),
-        sigma,
-        0,
-        2 * P::K,
-        |_| P::ETA1,
-        |i, coefficients| {
+    let lanes = Lanes::of(plan.level());
+    let mut samplers = Samplers::new(lanes);
+    let (rho_part, sigma_part) = ([&rho[..]], [&sigma[..]]);
+    let job = |i: usize| match i.checked_sub(P::K * P::K) {
+        None => Samplers::entry::<P>(&rho_part, false, i),
+        Some(i) => Job::shake256(&sigma_part).and_byte(i as u8),
+    };
+    each_block(lanes, P::K * P::K + 2 * P::K, job, |lane, i, block| match i.checked_sub(P::K * P::K) {
+        None => samplers.uniform(lane, block, |values| plan.import(values, &mut a[i])),
+        Some(i) => samplers.noise(lane, P::ETA1, block, |coefficients| {
             let into = if i < P::K { &mut s.as_mut()[i] } else { &mut e.as_mut()[i - P::K] };
             plan.forward(coefficients, into);
-        },
-    );
+        }),
+    });
 
     let mut t = Erased::<P::Vector, _>::filled([0; N / 4]);
     plan.mat_vec(P::K, a.as_flattened(), s.as_ref().as_flattened(), t.as_mut().as_flattened_mut());
-    let mut sum = Zeroizing::new([0u16; N]);
-    let mut term = Zeroizing::new([0u16; N]);
+    let mut sum = Wiped::new([0u16; N]);
+    let mut term = Wiped::new([0u16; N]);
     for i in 0..P::K {
         plan.export(&t.as_ref()[i], &mut sum[..]);
         plan.export(&e.as_ref()[i], &mut term[..]);
-        for (sum, term) in sum.iter_mut().zip(&term[..]) {
-            *sum = add(*sum, *term);
-        }
-        pack::<12, _>(&sum[..], &mut ek[384 * i..][..384], u64::from);
+        add_assign(lanes, &mut sum, &term);
+        encode(lanes, &sum, &mut ek[384 * i..][..384]);
         plan.export(&s.as_ref()[i], &mut term[..]);
-        pack::<12, _>(&term[..], &mut secret[384 * i..][..384], u64::from);
+        encode(lanes, &term, &mut secret[384 * i..][..384]);
     }
     ek[384 * P::K..].copy_from_slice(rho);
 }
 
 /// `(rho, sigma)` of a seed: FIPS 203 hashes the rank too.
-pub(super) fn key_seeds<P: Parameters>(d: &[u8; 32]) -> Zeroizing<[u8; 64]> {
-    let mut seeds = Zeroizing::new([0; 64]);
+pub(super) fn key_seeds<P: Parameters>(d: &[u8; 32]) -> Wiped<[u8; 64]> {
+    let mut seeds = Wiped::new([0; 64]);
     let rank = [P::K as u8];
     hash::sha3_512(&[d, if P::ROUND3 { &[] } else { &rank }], &mut seeds);
     seeds
@@ -63,110 +61,154 @@ pub(super) fn halves(bytes: &[u8; 64]) -> (&[u8; 32], &[u8; 32]) {
     (&halves[0], &halves[1])
 }
 
+levels! {
+    /// A sum of polynomials, in place.
+    pub(super) fn add_assign(a: &mut Coeffs, b: &Coeffs) {
+        for (a, b) in a.iter_mut().zip(b) {
+            *a = add(*a, *b);
+        }
+    }
+}
+
+levels! {
+    /// `ByteEncode_12`.
+    pub(super) fn encode(coefficients: &Coeffs, out: &mut [u8]) {
+        pack::<12, _>(coefficients, out, u64::from);
+    }
+}
+
+levels! {
+    /// The bits of `ByteDecode_12`, unreduced; says whether all are reduced.
+    fn decode(bytes: &[u8], out: &mut Coeffs) -> bool {
+        unpack::<12, _>(bytes, out, |x| x);
+        out.iter().fold(true, |reduced, x| reduced & (*x < Q))
+    }
+}
+
+levels! {
+    /// `ByteDecode_12`.
+    fn decode_reduced(bytes: &[u8], out: &mut Coeffs) {
+        unpack::<12, _>(bytes, out, |x| csub(x, Q as u64));
+    }
+}
+
 /// Reads the `K` polynomials of an encapsulation key into `sink(i, values)`; says whether all are reduced.
-pub(super) fn read_public<P: Parameters>(ek: &[u8], mut sink: impl FnMut(usize, &Coeffs)) -> bool {
+pub(super) fn read_public<P: Parameters>(lanes: Lanes, ek: &[u8], mut sink: impl FnMut(usize, &Coeffs)) -> bool {
     let mut values = [0u16; N];
     let mut reduced = true;
     for (i, bytes) in ek[..384 * P::K].chunks_exact(384).enumerate() {
-        unpack::<12, _>(bytes, &mut values, |x| x);
-        reduced &= values.iter().fold(true, |reduced, x| reduced & (*x < Q));
+        reduced &= decode(lanes, bytes, &mut values);
         sink(i, &values);
     }
     reduced
 }
 
 /// Reads the `K` polynomials of a secret into `sink(i, values)`, reduced as `ByteDecode_12` does.
-pub(super) fn read_secret<P: Parameters>(secret: &[u8], mut sink: impl FnMut(usize, &Coeffs)) {
-    let mut values = Zeroizing::new([0u16; N]);
+pub(super) fn read_secret<P: Parameters>(lanes: Lanes, secret: &[u8], mut sink: impl FnMut(usize, &Coeffs)) {
+    let mut values = Wiped::new([0u16; N]);
     for (i, bytes) in secret[..384 * P::K].chunks_exact(384).enumerate() {
-        unpack::<12, _>(bytes, &mut values[..], |x| csub(x, Q as u64));
+        decode_reduced(lanes, bytes, &mut values);
         sink(i, &values);
     }
 }
 
 /// The `2K + 1` polynomials of an encryption's randomness: `y`, `e1`, `e2`.
 pub(super) fn randomness<P: Parameters>(lanes: Lanes, r: &[u8; 32], sink: impl FnMut(usize, &Coeffs)) {
-    noise(lanes, r, 0, 2 * P::K + 1, |i| if i < P::K { P::ETA1 } else { 2 }, sink);
+    noise(lanes, r, 2 * P::K + 1, |i| if i < P::K { P::ETA1 } else { 2 }, sink);
 }
 
 /// Encrypts `message` with the randomness `r` (algorithm 14). `rows` is the transposed matrix with `t` as its last
 /// row.
 pub(super) fn encrypt<P: Parameters>(plan: &Plan, rows: &P::Matrix, message: &[u8; 32], r: &[u8; 32], out: &mut [u8]) {
     let mut y = Erased::<P::Vector, _>::filled([0; N / 4]);
-    let mut errors = Zeroizing::new([[0u16; N]; 5]);
-    randomness::<P>(Lanes::of(plan.level()), r, |i, coefficients| match i.checked_sub(P::K) {
+    let mut errors = Wiped::new([[0u16; N]; 5]);
+    let lanes = Lanes::of(plan.level());
+    randomness::<P>(lanes, r, |i, coefficients| match i.checked_sub(P::K) {
         None => plan.forward(coefficients, &mut y.as_mut()[i]),
         Some(i) => errors[i] = *coefficients,
     });
     // One row more than a vector has.
-    let mut products = Zeroizing::new([[0; N / 4]; 5]);
+    let mut products = Wiped::new([[0; N / 4]; 5]);
     let products = &mut products[..P::K + 1];
     plan.mat_vec(P::K, rows.as_ref().as_flattened(), y.as_ref().as_flattened(), products.as_flattened_mut());
-    let mut sum = Zeroizing::new([0u16; N]);
+    let mut sum = Wiped::new([0u16; N]);
     for (i, (product, error)) in products.iter().zip(errors.iter()).enumerate() {
         plan.inverse(product, &mut sum[..]);
-        write_row::<P>(i, &mut sum, error, message, out);
+        write_row::<P>(lanes, i, &mut sum, error, message, out);
     }
 }
 
-/// Adds the error, and the message in the last row, and compresses row `i` into its place in the ciphertext.
-pub(super) fn write_row<P: Parameters>(i: usize, sum: &mut Coeffs, error: &Coeffs, message: &[u8; 32], out: &mut [u8]) {
-    for (sum, error) in sum.iter_mut().zip(error) {
-        *sum = add(*sum, *error);
-    }
-    let (u, v) = out.split_at_mut(32 * P::DU * P::K);
-    if i == P::K {
-        add_message(message, sum);
-        match P::DV {
-            4 => pack::<4, _>(sum, v, compress::<4>),
-            _ => pack::<5, _>(sum, v, compress::<5>),
+levels! {
+    /// Adds the error, and the message in the last row, and compresses row `i` into its place in the ciphertext.
+    pub(super) fn write_row<P: Parameters>(
+        i: usize,
+        sum: &mut Coeffs,
+        error: &Coeffs,
+        message: &[u8; 32],
+        out: &mut [u8],
+    ) {
+        for (sum, error) in sum.iter_mut().zip(error) {
+            *sum = add(*sum, *error);
         }
-    } else {
-        let u = &mut u[32 * P::DU * i..][..32 * P::DU];
-        match P::DU {
-            10 => pack::<10, _>(sum, u, compress::<10>),
-            _ => pack::<11, _>(sum, u, compress::<11>),
+        let (u, v) = out.split_at_mut(32 * P::DU * P::K);
+        if i == P::K {
+            add_message(message, sum);
+            match P::DV {
+                4 => pack::<4, _>(sum, v, compress::<4>),
+                _ => pack::<5, _>(sum, v, compress::<5>),
+            }
+        } else {
+            let u = &mut u[32 * P::DU * i..][..32 * P::DU];
+            match P::DU {
+                10 => pack::<10, _>(sum, u, compress::<10>),
+                _ => pack::<11, _>(sum, u, compress::<11>),
+            }
         }
     }
 }
 
-/// Reads polynomial `i` of a ciphertext: `u[i]`, or `v` for `i = K`.
-pub(super) fn read_row<P: Parameters>(i: usize, ciphertext: &[u8], out: &mut Coeffs) {
-    let (u, v) = ciphertext.split_at(32 * P::DU * P::K);
-    if i == P::K {
-        match P::DV {
-            4 => unpack::<4, _>(v, out, decompress::<4>),
-            _ => unpack::<5, _>(v, out, decompress::<5>),
-        }
-    } else {
-        let u = &u[32 * P::DU * i..][..32 * P::DU];
-        match P::DU {
-            10 => unpack::<10, _>(u, out, decompress::<10>),
-            _ => unpack::<11, _>(u, out, decompress::<11>),
+levels! {
+    /// Reads polynomial `i` of a ciphertext: `u[i]`, or `v` for `i = K`.
+    pub(super) fn read_row<P: Parameters>(i: usize, ciphertext: &[u8], out: &mut Coeffs) {
+        let (u, v) = ciphertext.split_at(32 * P::DU * P::K);
+        if i == P::K {
+            match P::DV {
+                4 => unpack::<4, _>(v, out, decompress::<4>),
+                _ => unpack::<5, _>(v, out, decompress::<5>),
+            }
+        } else {
+            let u = &u[32 * P::DU * i..][..32 * P::DU];
+            match P::DU {
+                10 => unpack::<10, _>(u, out, decompress::<10>),
+                _ => unpack::<11, _>(u, out, decompress::<11>),
+            }
         }
     }
 }
 
 /// Decrypts (algorithm 15).
 pub(super) fn decrypt<P: Parameters>(plan: &Plan, s: &P::Vector, ciphertext: &[u8], message: &mut [u8; 32]) {
+    let lanes = Lanes::of(plan.level());
     let mut u = P::Vector::filled([0; N / 4]);
     let mut coefficients = [0u16; N];
     for (i, u) in u.as_mut().iter_mut().enumerate() {
-        read_row::<P>(i, ciphertext, &mut coefficients);
+        read_row::<P>(lanes, i, ciphertext, &mut coefficients);
         plan.forward(&coefficients, u);
     }
-    read_row::<P>(P::K, ciphertext, &mut coefficients);
-    let mut product = Zeroizing::new([0; N / 4]);
-    let mut masked = Zeroizing::new([0u16; N]);
+    read_row::<P>(lanes, P::K, ciphertext, &mut coefficients);
+    let mut product = Wiped::new([0; N / 4]);
+    let mut masked = Wiped::new([0u16; N]);
     plan.mat_vec(P::K, u.as_ref().as_flattened(), s.as_ref().as_flattened(), &mut product[..]);
     plan.inverse(&product[..], &mut masked[..]);
-    read_message(&coefficients, &mut masked, message);
+    read_message(lanes, &coefficients, &mut masked, message);
 }
 
-/// The message of `v - s·u`, which replaces `s·u`.
-pub(super) fn read_message(v: &Coeffs, masked: &mut Coeffs, message: &mut [u8; 32]) {
-    for (masked, v) in masked.iter_mut().zip(v) {
-        *masked = sub(*v, *masked);
+levels! {
+    /// The message of `v - s·u`, which replaces `s·u`.
+    pub(super) fn read_message(v: &Coeffs, masked: &mut Coeffs, message: &mut [u8; 32]) {
+        for (masked, v) in masked.iter_mut().zip(v) {
+            *masked = sub(*v, *masked);
+        }
+        pack::<1, _>(masked, message, compress::<1>);
     }
-    pack::<1, _>(masked, message, compress::<1>);
 }

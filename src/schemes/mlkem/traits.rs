@@ -16,6 +16,7 @@ use rand_core::{CryptoRng, TryCryptoRng};
 
 use super::pke::halves;
 use super::{DecapsulationKey, EncapsulationKey, Kem, MlKem512Params, MlKem768Params, MlKem1024Params, Parameters};
+use crate::schemes::Wiped;
 use crate::{Cpu, RingContext, ring::presets::MlKem};
 
 /// The ring that all such keys share.
@@ -57,7 +58,7 @@ impl<P: Parameters> KeyInit for DecapsulationKey<P> {
 
 impl<P: Parameters> Generate for DecapsulationKey<P> {
     fn try_generate_from_rng<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
-        let mut seed = zeroize::Zeroizing::new([0; 64]);
+        let mut seed = Wiped::new([0; 64]);
         rng.try_fill_bytes(&mut seed[..])?;
         let (d, z) = halves(&seed);
         Ok(kem::<P>().key_from_seed(d, z))
@@ -102,7 +103,7 @@ macro_rules! parameter_sets {
             type Kem = $P;
 
             fn encapsulate_with_rng<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> (Ciphertext<$P>, SharedKey<$P>) {
-                let mut m = zeroize::Zeroizing::new([0; 32]);
+                let mut m = Wiped::new([0; 32]);
                 rng.fill_bytes(&mut m[..]);
                 let (ciphertext, secret) = self.encaps(&m);
                 (typenum(&ciphertext), Typenum(secret))
