@@ -14,6 +14,8 @@ macro_rules! parts {
     ($($(#[$doc:meta])* $Name:ident: $Part:ident;)*) => {$(
         $(#[$doc])*
         #[non_exhaustive]
+        // Few are made, and they live long.
+        #[allow(clippy::large_enum_variant)]
         pub enum $Name<W: Word> {
             /// For the CPU.
             Cpu(<Cpu as RnsMul<W>>::$Part),

@@ -16,7 +16,7 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
         return Err(Failure::Usage("the suite rns measures GPUs: add --backend cuda".into()));
     };
     if args.study {
-        let (findings, rows, wrong) = study::run(&gpu)?;
+        let study::Study { findings, rows, wrong, .. } = study::run(&gpu)?;
         for finding in &findings {
             out.row(finding)?;
         }

@@ -26,11 +26,12 @@ fn case(log_n: u32, bits: u32, primes: usize, variant: &str) -> Case {
     Case { log_n, bits, primes, polys: 1, variant: variant.into() }
 }
 
-struct Study<'a> {
+/// Findings, the rows that they come from, and what was wrong.
+pub struct Study<'a> {
     gpu: &'a Cuda,
-    rows: Vec<Row>,
-    wrong: Vec<String>,
-    findings: Vec<Finding>,
+    pub rows: Vec<Row>,
+    pub wrong: Vec<String>,
+    pub findings: Vec<Finding>,
 }
 
 impl Study<'_> {
@@ -115,11 +116,11 @@ impl Study<'_> {
     }
 }
 
-/// Findings, the rows that they come from, and what was wrong.
-pub fn run(gpu: &Cuda) -> Result<(Vec<Finding>, Vec<Row>, Vec<String>), Failure> {
+/// Measures everything.
+pub fn run(gpu: &Cuda) -> Result<Study<'_>, Failure> {
     let mut study = Study { gpu, rows: Vec::new(), wrong: Vec::new(), findings: Vec::new() };
     study.run()?;
-    Ok((study.findings, study.rows, study.wrong))
+    Ok(study)
 }
 
 /// Pixels of a bar's line, of the text's column and of the longest bar.
