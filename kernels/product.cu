@@ -5,6 +5,8 @@
 #include "points.cuh"
 
 typedef KARAT_WORD Word;
+// How lanes are stored.
+typedef KARAT_LANE Lane;
 
 DEVICE const Shoup<Word>* table(const Launch& launch, const void* base, u32 prime) {
     return static_cast<const Shoup<Word>*>(base) + (static_cast<u64>(prime) << launch.log_points);
@@ -48,8 +50,8 @@ DEVICE void forward(const Launch& launch) {
     load(launch, static_cast<const W*>(launch.a) + polynomial * launch.n, prime, m, x);
     sync_block();
     forward_layers_of(launch, geometry(launch), x, 0, 0, launch.log_points, table(launch, launch.zetas, index), m);
-    Word* out = static_cast<Word*>(launch.out) + polynomial * launch.stride + static_cast<u64>(index) * launch.len;
-    for (u32 i = thread_index(); i < launch.len; i += thread_count()) out[i] = reduce_lazy(launch, x.get(i), m);
+    Lane* out = static_cast<Lane*>(launch.out) + polynomial * launch.stride + static_cast<u64>(index) * launch.len;
+    for (u32 i = thread_index(); i < launch.len; i += thread_count()) out[i] = static_cast<Lane>(reduce_lazy(launch, x.get(i), m));
 }
 
 // Inverse transform, one block for each polynomial with all its primes.
@@ -57,7 +59,7 @@ template <class W>
 DEVICE void inverse(const Launch& launch) {
     DYN_SHARED(Word, shared);
     u32 region = padded(launch.len);
-    const Word* lanes = static_cast<const Word*>(launch.a) + block_index() * static_cast<u64>(launch.stride);
+    const Lane* lanes = static_cast<const Lane*>(launch.a) + block_index() * static_cast<u64>(launch.stride);
     for (u32 p = 0; p < launch.prime_count; p++) {
         Padded<Word> x{shared + p * region};
         const Prime& prime = launch.primes[p];

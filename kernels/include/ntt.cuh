@@ -7,12 +7,12 @@
 
 #include "launch.cuh"
 
-// Lanes in global memory.
-template <class T>
+// Lanes in global memory, in words of type S there.
+template <class T, class S = T>
 struct Global {
-    T* at;
+    S* at;
     DEVICE T get(u32 i) const { return at[i]; }
-    DEVICE void set(u32 i, T x) const { at[i] = x; }
+    DEVICE void set(u32 i, T x) const { at[i] = static_cast<S>(x); }
 };
 
 // Lanes in shared memory, one word of padding after 16, so that strided accesses meet different banks.

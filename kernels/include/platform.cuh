@@ -17,11 +17,15 @@ struct alignas(16) Four {
     u32 a, b, c, d;
 };
 
+// The high word of doubles in [2^52, 2^52 + 2^32), whose low word is the integer above 2^52.
+constexpr u32 DOUBLE_HIGH = (1023u + 52) << 20;  // magic: 1023 == 2^10 - 1
+
 #if defined(__CUDACC__)
 
 #define CONSTANT __device__ constexpr
 #define DEVICE __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
+#define ROLL _Pragma("unroll 1")
 // A kernel takes one launch block by value.
 #define KERNEL(name, Launch) extern "C" __global__ void name(const __grid_constant__ Launch launch)
 #define KERNEL_BOUNDS(name, Launch, threads, blocks) \
@@ -45,6 +49,8 @@ DEVICE double add_rn(double a, double b) { return __dadd_rn(a, b); }
 DEVICE double fma_rn(double a, double b, double c) { return __fma_rn(a, b, c); }
 DEVICE double as_double(u64 x) { return __longlong_as_double(static_cast<long long>(x)); }
 DEVICE u64 as_word(double x) { return static_cast<u64>(__double_as_longlong(x)); }
+DEVICE double double_of(u32 high, u32 low) { return __hiloint2double(static_cast<int>(high), static_cast<int>(low)); }
+DEVICE u32 low_word(double x) { return static_cast<u32>(__double2loint(x)); }
 DEVICE u32 shuffle_xor(u32 value, u32 lanes) { return __shfl_xor_sync(0xffffffffu, value, lanes); }
 
 // A kernel that was launched early waits for the launch before; and lets the next one start.

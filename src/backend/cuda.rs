@@ -10,16 +10,20 @@ mod device;
 mod driver;
 mod graph;
 mod jit;
+mod large;
 pub(crate) mod ntt_variant;
 mod ops;
 mod params;
 mod patent;
 mod pinned;
+mod pipeline;
 mod plan;
 mod probe;
 pub(crate) mod rns;
 mod source;
 mod tables;
+mod tune;
+mod tuning;
 mod variant;
 mod warp;
 
@@ -35,6 +39,8 @@ pub use pinned::PinnedBuffer;
 pub use plan::Plan;
 pub use probe::{DeviceInfo, devices, nvrtc_version};
 pub use source::{Family, Program, WordClass, programs};
+pub use tune::Measured;
+pub use tuning::{Tuning, WarpTuning};
 pub use variant::Variant;
 
 use super::{Backend, Erase, expect_len};
@@ -47,6 +53,7 @@ pub struct Gpu<D> {
     device: D,
     variant: Variant,
     ntt: NttVariant,
+    tuning: Tuning,
 }
 
 /// An NVIDIA GPU.
@@ -67,14 +74,18 @@ impl Cuda {
     /// }
     /// ```
     pub fn new(ordinal: usize) -> Result<Self> {
-        Ok(Self::on(Driver::new(ordinal)?, Variant::from_env()?).with_ntt(NttVariant::from_env()?))
+        let gpu = Self::on(Driver::new(ordinal)?, Variant::from_env()?).with_ntt(NttVariant::from_env()?);
+        Ok(match tune::stored(&gpu) {
+            Some(tuning) => gpu.with_tuning(tuning),
+            None => gpu,
+        })
     }
 }
 
 impl<D: Device> Gpu<D> {
     /// A device as a backend.
     pub fn on(device: D, variant: Variant) -> Self {
-        Self { device, variant, ntt: NttVariant::default() }
+        Self { device, variant, ntt: NttVariant::default(), tuning: Tuning::default() }
     }
 
     /// The same stream with another way of computing whole products.
@@ -97,6 +108,16 @@ impl<D: Device> Gpu<D> {
     /// How RNS transforms are computed.
     pub fn ntt(&self) -> NttVariant {
         self.ntt
+    }
+
+    /// The same stream with other thresholds; for plans that are made from now on.
+    pub fn with_tuning(self, tuning: Tuning) -> Self {
+        Self { tuning, ..self }
+    }
+
+    /// The thresholds that plans are made with.
+    pub fn tuning(&self) -> &Tuning {
+        &self.tuning
     }
 
     /// The device.

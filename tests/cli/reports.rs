@@ -70,7 +70,12 @@ fn rings() {
 #[test]
 fn info() {
     let text = karat(&["info"]).ok();
-    for part in [env!("CARGO_PKG_VERSION"), "backend scalar", "threads", "no CUDA support"] {
+    for part in [
+        env!("CARGO_PKG_VERSION"),
+        "backend scalar",
+        "threads",
+        if cfg!(feature = "cuda") { "nvrtc" } else { "no CUDA support" },
+    ] {
         assert!(text.contains(part), "{text}");
     }
     let object = karat(&["info", "--json"]).object("info");

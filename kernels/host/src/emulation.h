@@ -5,6 +5,7 @@
 
 #define DEVICE inline __attribute__((always_inline))
 #define UNROLL
+#define ROLL
 #define CONSTANT static constexpr
 
 namespace emulation {
@@ -81,4 +82,10 @@ inline void release_launch_after() {}
 template <class T>
 DEVICE T load_constant(const T* at) {
     return *at;
+}
+inline double double_of(emulation::u32 high, emulation::u32 low) {
+    return __builtin_bit_cast(double, static_cast<emulation::u64>(high) << 32 | low);
+}
+inline emulation::u32 low_word(double x) {
+    return static_cast<emulation::u32>(__builtin_bit_cast(emulation::u64, x));
 }

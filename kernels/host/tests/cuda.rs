@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{RINGS, Random, agree, streams};
+use common::{RINGS, Random, agree, products_agree, streams};
 use karat::backend::cuda::{Cuda, MAX_POINTS, Variant};
 use karat::backend::{Backend, Erase};
 use karat::ring::presets::{Falcon512, MlDsa, MlKem, Saber};
@@ -114,6 +114,26 @@ fn several_streams_and_threads() {
 }
 
 #[test]
+fn large_rings_in_three_launches() {
+    let Some(gpu) = gpu() else { return };
+    let gpu = gpu.with_variant(Variant::Large);
+    for log in 12..=16 {
+        for q in ["1152921504606584833", "1125899903827969"] {
+            products_agree::<u64>(&gpu, &format!("q={q},f=x^{}+1", 1u32 << log), 45);
+        }
+    }
+}
+
+/// Matrices of several shapes, whose lanes are stored in 16 bits.
+#[test]
+fn matrices() {
+    let Some(gpu) = gpu() else { return };
+    common::matrices(&gpu, MlKem, 1000);
+    common::matrices(&gpu, Falcon512, 33);
+    common::matrices(&gpu, MlDsa, 33);
+}
+
+#[test]
 fn recordings() {
     let Some(gpu) = gpu() else { return };
     for variant in [Variant::Automatic, Variant::Fused, Variant::Halves(0), Variant::Passes, Variant::Patent] {
@@ -133,6 +153,7 @@ fn forks_and_pinned_memory() {
     streams::forks(&gpu, 3000);
     streams::forks(&gpu.clone().with_variant(Variant::Halves(0)), 300);
     streams::pinned(&gpu);
+    streams::pipeline(&gpu, 200_003);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn detected(program: &'static str, fault: &'static str, words: &str) {
 
 #[test]
 fn without_a_fault_nothing_is_reported() {
-    for program in ["product_u32", "warp_u32_256_3329"] {
+    for program in ["product_u32", "warp_u32_256_3329_1_5"] {
         let (result, expected) = run(program, None, Order::Ascending);
         assert_eq!(result.unwrap(), expected);
     }
@@ -43,8 +43,8 @@ fn without_a_fault_nothing_is_reported() {
 fn a_missing_barrier() {
     detected("product_u32", "no_barrier_between_layers", "race");
     detected("product_u32", "no_barrier_before_points", "race");
-    detected("warp_u32_256_3329", "no_warp_barrier", "before it is written");
-    detected("warp_u32_256_3329", "no_warp_barrier_before_reuse", "race");
+    detected("warp_u32_256_3329_1_5", "no_warp_barrier", "before it is written");
+    detected("warp_u32_256_3329_1_5", "no_warp_barrier_before_reuse", "race");
 }
 
 #[test]

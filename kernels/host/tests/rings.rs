@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{RINGS, agree};
+use common::{RINGS, agree, products_agree};
 use karat::backend::cuda::{Device, Limits, Variant};
 use karat_emulation::{Emulated, Order};
 
@@ -94,6 +94,31 @@ fn large_rings() {
     ] {
         agree(&backend, ring, 1);
     }
+}
+
+/// Three launches, 16 lanes a thread: primes just below the limits of both classes, with the detector on the shortest.
+#[test]
+fn large_rings_in_three_launches() {
+    for (backend, logs) in [(Emulated::new(), 12..=12), (Emulated::new().without_detector(), 13..=16)] {
+        let backend = backend.backend(Variant::Large);
+        for log in logs {
+            for q in ["1152921504606584833", "1125899903827969"] {
+                let ring = format!("q={q},f=x^{}+1", 1u32 << log);
+                if ring.parse::<karat::RingSpec>().is_ok_and(|ring| ring.method().label().1 == Some(0)) {
+                    products_agree::<u64>(&backend, &ring, 2);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn matrices() {
+    use karat::ring::presets::{Falcon512, MlDsa, MlKem};
+    let backend = Emulated::new().backend(Variant::Automatic);
+    common::matrices(&backend, MlKem, 2);
+    common::matrices(&backend, Falcon512, 2);
+    common::matrices(&backend, MlDsa, 2);
 }
 
 #[test]

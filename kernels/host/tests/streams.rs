@@ -38,6 +38,11 @@ fn pinned_memory() {
     streams::pinned(&Emulated::new().backend(Variant::Automatic));
 }
 
+#[test]
+fn products_from_pinned_memory() {
+    streams::pipeline(&Emulated::new().without_detector().backend(Variant::Automatic), 5);
+}
+
 /// What memory holds when it is given back after secret work: tables of the ring, or zeros.
 fn given_back<R: Ring>(ring: R, variant: Variant) {
     let device = Emulated::new().without_detector();

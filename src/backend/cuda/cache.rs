@@ -105,7 +105,7 @@ fn write(path: &Path, cubin: &[u8]) -> std::io::Result<()> {
 }
 
 /// The user's cache, made if need be; `None` where there is no place for it or others could write to it.
-fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("KARAT_CACHE_DIR")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("karat")))

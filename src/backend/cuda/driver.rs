@@ -100,6 +100,7 @@ impl Driver {
             pool,
             ordinal,
             name: info.name.clone(),
+            driver: info.driver,
             architecture: format!("sm_{major}{minor}"),
             limits,
             modules: Mutex::default(),
@@ -128,6 +129,11 @@ impl Driver {
     /// The GPU's name.
     pub fn gpu(&self) -> &str {
         &self.family().name
+    }
+
+    /// Version of the driver, as in 13000 for 13.0.
+    pub fn driver_version(&self) -> u32 {
+        self.family().driver
     }
 
     /// Records an event on the stream, for timing.

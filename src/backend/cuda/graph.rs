@@ -76,7 +76,7 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), karat::Error>(())
     /// ```
     pub fn fork(&self) -> Result<Self> {
-        Ok(Self { device: self.device.fork()?, variant: self.variant, ntt: self.ntt })
+        Ok(Self { device: self.device.fork()?, ..self.clone() })
     }
 
     /// What is started here from now on runs after all that was started on `beside` before.

@@ -3,6 +3,7 @@
 use super::Gpu;
 use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid};
+use super::large::Large;
 use super::params::{FLAG_FIX, FLAG_LIFT, FLAG_MONT, Launch};
 use super::plan::{Halves, Plan, WarpPlan, block_threads, operand};
 use super::variant::Variant;
@@ -139,6 +140,10 @@ impl<D: Device> Gpu<D> {
             ..plan.launch
         };
         launch.flags |= flags;
+        // Sums of so many products need no reduction between.
+        if plan.packed && plan.launch.width <= 4 && plan.launch.width.is_power_of_two() && shape.columns < 1 << 18 {
+            return self.flat(plan, "mat_vec_four", shape.batch * plan.lanes / 4, &launch);
+        }
         self.flat(plan, "mat_vec", shape.batch * shape.rows * plan.lanes, &launch)
     }
 
@@ -216,6 +221,26 @@ impl<D: Device> Gpu<D> {
         })
     }
 
+    /// Three launches through work space.
+    fn mul_large(&self, plan: &Plan<D>, large: &Large<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
+        let part = plan.part(batch, large.work_bytes(), 2 * plan.n / 32);
+        self.device.with_scratch(part * large.work_bytes(), |lanes| {
+            for first in (0..batch).step_by(part) {
+                let count = part.min(batch - first);
+                let offset = (first * plan.n * size_of::<u64>()) as u64;
+                let base = Launch { count: count as u64, ..large.launch };
+                let forward = Launch { a: a + offset, b: b + offset, out: lanes, ..base };
+                self.start(&large.module, "forward_columns", large.columns_grid(2 * count), &forward)?;
+                let second = lanes + (count * plan.n * size_of::<u64>()) as u64;
+                let rows = Launch { a: lanes, b: second, out: lanes, ..base };
+                self.start(&large.module, "product_rows", large.rows_grid(count), &rows)?;
+                let inverse = Launch { a: lanes, out: out + offset, ..base };
+                self.start(&large.module, "inverse_columns", large.columns_grid(count), &inverse)?;
+            }
+            Ok(())
+        })
+    }
+
     fn mul_halves<W: Word>(
         &self,
         plan: &Plan<D>,
@@ -250,7 +275,7 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
     type Plan = Plan<D>;
 
     fn plan(&self, ring: &R) -> Result<Plan<D>> {
-        Plan::new(&self.device, ring.spec(), self.variant)
+        Plan::new(&self.device, ring.spec(), self.variant, &self.tuning)
     }
 
     fn ntt_words(&self, plan: &Plan<D>) -> usize {
@@ -389,6 +414,17 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         let warp = plan.warp.as_ref().filter(|warp| warp.ring.store_bits() == <R::Word as Word>::WIDTH);
         if let (Variant::Automatic, Some(warp)) = (plan.variant, warp) {
             return self.mul_warp::<R::Word>(plan, warp, batch, a, b, out);
+        }
+        let large = plan.large.as_ref().filter(|_| <R::Word as Word>::WIDTH == 64);
+        match (plan.variant, large) {
+            (Variant::Automatic | Variant::Large, Some(large)) => {
+                return self.mul_large(plan, large, batch, a, b, out);
+            }
+            (Variant::Large, None) => {
+                let reason = "it takes x^N + 1 with N = 2^12 to 2^16 and primes of 32 to 60 bits with 2N | q - 1";
+                return Err(crate::Error::Unsupported { what: "variant `large`", reason: reason.into() });
+            }
+            _ => {}
         }
         if plan.variant == Variant::Patent {
             return plan.patent()?.multiply::<R::Word>(&self.device, batch, a, b, out);

@@ -4,10 +4,12 @@ use core::fmt;
 
 use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid, Limits, Memory};
+use super::large::Large;
 use super::params::Launch;
 use super::patent::Patent;
 use super::source::{Family, Program, WordClass, programs};
 use super::tables::Tables;
+use super::tuning::Tuning;
 use super::variant::Variant;
 use super::warp::WarpRing;
 use crate::arith::Word;
@@ -32,8 +34,12 @@ pub struct Plan<D: Device> {
     pub(super) product: D::Module,
     pub(super) halves: Option<Halves<D>>,
     pub(super) limits: Limits,
+    fused_lanes: usize,
     patent: Option<Patent<D>>,
     pub(super) warp: Option<WarpPlan<D>>,
+    pub(super) large: Option<Large<D>>,
+    /// Whether lanes are stored in 16 bits, four to a word.
+    pub(super) packed: bool,
     tables: D::Memory,
 }
 
@@ -61,27 +67,16 @@ pub(super) struct Halves<D: Device> {
     limits: Limits,
 }
 
-/// Bytes of the columns that a block reads side by side. Measured on an H200, columns of 45 polynomials of 2^16
-/// 60-bit words: 54 µs with 32 bytes, 47 with 64, 45 with 128, 46 with 256.
-const COLUMN_BYTES: usize = 128;
-
-/// Layers of the second half, and the fewest of the first. Measured on an H200, nodes of 45 products of 2^16 60-bit
-/// words: 195 µs with 12 layers, 138 with 11, 128 with 10, 112 with 9, 114 with 8; of 2^14: 50 with 10, 46 with 9, 44
-/// with 8, 47 with 7.
-const NODE_LAYERS: u32 = 9;
+/// The fewest layers of the first half.
 const LEAST_COLUMN_LAYERS: u32 = 5;
-
-/// Lanes of a transform up to which one block does all of it. Measured on an H200, 45 products of 60-bit words in one
-/// launch and in halves: 40 and 50 µs for 2^12 lanes, 68 and 60 for 2^13.
-const FUSED_LANES: usize = 1 << 12;
 
 impl<D: Device> Halves<D> {
     /// Nothing where no split fits the device's blocks.
-    fn new(device: &D, word: WordClass, launch: &Launch, variant: Variant) -> Result<Option<Self>> {
+    fn new(device: &D, word: WordClass, launch: &Launch, variant: Variant, tuning: &Tuning) -> Result<Option<Self>> {
         let (limits, layers) = (device.limits(), launch.log_points);
         let split = |first: u32| {
             let node_lanes = (launch.width as usize) << (layers - first);
-            let columns = (COLUMN_BYTES / word.bytes()).min(node_lanes);
+            let columns = (tuning.column_bytes / word.bytes()).max(1).min(node_lanes);
             let column_lanes = columns << first;
             let most = (3 * padded(node_lanes)).max(padded(column_lanes)) * word.bytes();
             (most <= limits.shared).then_some((first, columns as u32, node_lanes, column_lanes))
@@ -89,7 +84,7 @@ impl<D: Device> Halves<D> {
         let wished = match variant {
             Variant::Passes => return Ok(None),
             Variant::Halves(first) if (1..layers).contains(&first) => first,
-            _ => layers.saturating_sub(NODE_LAYERS).max(LEAST_COLUMN_LAYERS).min(layers.div_ceil(2)),
+            _ => layers.saturating_sub(tuning.node_layers).max(LEAST_COLUMN_LAYERS).min(layers.div_ceil(2)),
         };
         // Then ever shorter nodes.
         let Some((first, columns, node_lanes, column_lanes)) = (wished..layers).find_map(split) else {
@@ -135,8 +130,8 @@ pub(super) struct WarpPlan<D: Device> {
 
 impl<D: Device> WarpPlan<D> {
     /// Nothing where the ring does not fit, or where the device has no program for it.
-    fn new(device: &D, ring: &RingSpec) -> Result<Option<Self>> {
-        let Some(ring) = WarpRing::new(ring) else { return Ok(None) };
+    fn new(device: &D, ring: &RingSpec, tuning: &Tuning) -> Result<Option<Self>> {
+        let Some(ring) = WarpRing::new(ring, tuning) else { return Ok(None) };
         let program = ring.program();
         let limits = device.limits();
         if ring.shared_bytes() > limits.shared || !(limits.compiles || programs().contains(&program)) {
@@ -155,14 +150,17 @@ impl<D: Device> WarpPlan<D> {
 pub(super) const THREADS: u32 = 256;
 
 impl<D: Device> Plan<D> {
-    pub(super) fn new(device: &D, ring: &RingSpec, variant: Variant) -> Result<Self> {
-        let tables = Tables::new(ring)?;
+    pub(super) fn new(device: &D, ring: &RingSpec, variant: Variant, tuning: &Tuning) -> Result<Self> {
+        // Halves leave lazy lanes between their launches, which 16 bits do not hold.
+        let whole = ring.method().shape().is_some_and(|shape| shape.len() <= tuning.fused_lanes);
+        let tables = Tables::new(ring, whole && !matches!(variant, Variant::Halves(_)))?;
         let (memory, mut launch) = upload_tables(device, &tables)?;
         let word_bytes = tables.word.bytes();
         let lanes = tables.shape.len() * tables.primes.len();
-        let words = (lanes * word_bytes).div_ceil(8);
-        launch.stride = (words * 8 / word_bytes) as u32;
-        let halves = Halves::new(device, tables.word, &launch, variant)?;
+        let words = (lanes * tables.word.lane_bytes()).div_ceil(8);
+        launch.stride = (words * 8 / tables.word.lane_bytes()) as u32;
+        let packed = tables.word == WordClass::Word16;
+        let halves = if packed { None } else { Halves::new(device, tables.word, &launch, variant, tuning)? };
         Ok(Self {
             n: ring.n(),
             method: ring.method(),
@@ -176,8 +174,11 @@ impl<D: Device> Plan<D> {
             steps: device.load(&Program::new(Family::Steps, tables.word))?,
             product: device.load(&Program::new(Family::Product, tables.word))?,
             limits: device.limits(),
+            fused_lanes: tuning.fused_lanes,
             patent: (variant == Variant::Patent).then(|| Patent::new(device, ring)).transpose()?,
-            warp: WarpPlan::new(device, ring)?,
+            warp: WarpPlan::new(device, ring, tuning)?,
+            large: Large::new(device, ring, &launch, tables.word)?,
+            packed,
             tables: memory,
         })
     }
@@ -205,9 +206,9 @@ impl<D: Device> Plan<D> {
     /// Whether one block holds this many regions, and may by the variant.
     pub(super) fn block_holds(&self, regions: usize) -> bool {
         let wanted = match self.variant {
-            Variant::Automatic => self.halves.is_none() || self.launch.len as usize <= FUSED_LANES,
+            Variant::Automatic => self.halves.is_none() || self.launch.len as usize <= self.fused_lanes,
             Variant::Fused | Variant::Patent => true,
-            Variant::Halves(_) | Variant::Passes => false,
+            Variant::Halves(_) | Variant::Passes | Variant::Large => false,
         };
         wanted && self.region_bytes(regions) <= self.limits.shared
     }
@@ -234,6 +235,9 @@ impl<D: Device> Plan<D> {
         device.keep(&self.tables);
         if let Some(warp) = &self.warp {
             device.keep(&warp.tables);
+        }
+        if let Some(tables) = self.large.as_ref().and_then(|large| large.tables.as_ref()) {
+            device.keep(tables);
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! The kernels' text, embedded, and the programs that are made of it.
 
+use super::tuning::Tuning;
 use super::warp::WarpRing;
-use super::{params, rns};
+use super::{large, params, rns};
 use crate::ring::presets;
 
 /// Headers, by the names that `#include` uses.
-const HEADERS: [(&str, &str); 10] = [
+const HEADERS: [(&str, &str); 14] = [
     ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
     ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
     ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
@@ -16,6 +17,10 @@ const HEADERS: [(&str, &str); 10] = [
     ("rns_arith.cuh", include_str!("../../../kernels/include/rns_arith.cuh")),
     ("rns_convert.cuh", include_str!("../../../kernels/include/rns_convert.cuh")),
     ("rns_group.cuh", include_str!("../../../kernels/include/rns_group.cuh")),
+    ("small.cuh", include_str!("../../../kernels/include/small.cuh")),
+    ("class53.cuh", include_str!("../../../kernels/include/class53.cuh")),
+    ("class64.cuh", include_str!("../../../kernels/include/class64.cuh")),
+    ("shoup.cuh", include_str!("../../../kernels/include/shoup.cuh")),
 ];
 
 /// The files of kernels.
@@ -37,6 +42,8 @@ pub enum Family {
     RnsPasses,
     /// RNS operations word by word.
     RnsOps,
+    /// Products of long polynomials in three launches; compiled for one length.
+    Large,
 }
 
 impl Family {
@@ -51,6 +58,7 @@ impl Family {
             Self::RnsNtt => "rns_ntt.cu",
             Self::RnsPasses => "rns_passes.cu",
             Self::RnsOps => "rns_ops.cu",
+            Self::Large => "large.cu",
         }
     }
 
@@ -64,6 +72,7 @@ impl Family {
             Self::RnsNtt => include_str!("../../../kernels/rns_ntt.cu"),
             Self::RnsPasses => include_str!("../../../kernels/rns_passes.cu"),
             Self::RnsOps => include_str!("../../../kernels/rns_ops.cu"),
+            Self::Large => include_str!("../../../kernels/large.cu"),
         }
     }
 }
@@ -71,6 +80,8 @@ impl Family {
 /// The words that residues are computed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WordClass {
+    /// Odd moduli below 2^14, stored in 16 bits and computed in 32.
+    Word16,
     /// Odd moduli below 2^30.
     Word32,
     /// Odd moduli below 2^62.
@@ -78,16 +89,32 @@ pub enum WordClass {
 }
 
 impl WordClass {
-    /// Bytes of a word.
+    /// Bytes of a word in registers and shared memory.
     pub const fn bytes(self) -> usize {
         match self {
-            Self::Word32 => 4,
+            Self::Word16 | Self::Word32 => 4,
             Self::Word64 => 8,
         }
     }
 
     pub(super) const fn type_name(self) -> &'static str {
         match self {
+            Self::Word16 | Self::Word32 => "u32",
+            Self::Word64 => "u64",
+        }
+    }
+
+    /// Bytes of a lane in device memory.
+    pub const fn lane_bytes(self) -> usize {
+        match self {
+            Self::Word16 => 2,
+            _ => self.bytes(),
+        }
+    }
+
+    const fn lane_name(self) -> &'static str {
+        match self {
+            Self::Word16 => "u16",
             Self::Word32 => "u32",
             Self::Word64 => "u64",
         }
@@ -129,7 +156,7 @@ impl Program {
     /// ```
     pub fn name(&self) -> String {
         let family = self.family.file().trim_end_matches(".cu");
-        format!("{family}_{}{}", self.word.type_name(), self.suffix)
+        format!("{family}_{}{}", self.word.lane_name(), self.suffix)
     }
 
     /// The constants: what Rust knows and kernels take as given.
@@ -141,6 +168,7 @@ impl Program {
     pub fn defines(&self) -> Vec<(&'static str, String)> {
         let mut defines = params::defines();
         defines.push(("KARAT_WORD", self.word.type_name().into()));
+        defines.push(("KARAT_LANE", self.word.lane_name().into()));
         defines.extend(self.extra.iter().cloned());
         defines
     }
@@ -164,7 +192,10 @@ pub fn programs() -> Vec<Program> {
     let general = [Family::Steps, Family::Product, Family::Halves, Family::Patent]
         .into_iter()
         .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)));
-    let presets = presets::all().into_iter().filter_map(WarpRing::new).map(|ring| ring.program());
+    let packed = [Family::Steps, Family::Product].map(|family| Program::new(family, WordClass::Word16));
+    let general = general.chain(packed).chain(large::programs());
+    let usual = Tuning::default();
+    let presets = presets::all().into_iter().filter_map(|ring| WarpRing::new(ring, &usual)).map(|ring| ring.program());
     let mut programs: Vec<Program> = Vec::new();
     for program in general.chain(presets).chain(rns::programs()) {
         if !programs.contains(&program) {

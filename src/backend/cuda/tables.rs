@@ -54,12 +54,15 @@ impl WordClass {
 }
 
 impl Tables {
-    pub(super) fn new(ring: &RingSpec) -> Result<Self> {
+    /// `packed`: lanes of 16 bits where they fit.
+    pub(super) fn new(ring: &RingSpec, packed: bool) -> Result<Self> {
         match ring.method() {
             Method::Lift { inside, .. } => Self::lift(ring, inside),
             _ => {
                 let ntt = Ntt::of_ring(ring)?;
-                let mut tables = Self::empty(WordClass::of(ring.q()), ntt.shape(), ring);
+                let word = WordClass::of(ring.q());
+                let packed = packed && ring.q() < 1 << 14 && ntt.shape().len() % 4 == 0;
+                let mut tables = Self::empty(if packed { WordClass::Word16 } else { word }, ntt.shape(), ring);
                 tables.add_prime(&ntt)?;
                 tables.max_terms = u64::MAX;
                 Ok(tables)

@@ -17,13 +17,15 @@ pub enum Variant {
     Fused,
     /// Columns, nodes, columns; the first half has this many layers, 0 for an even split.
     Halves(u32),
+    /// Three launches, 16 lanes a thread, for lengths from 2^12 to 2^16.
+    Large,
     /// Pass by pass, through global memory.
     Passes,
 }
 
 impl Variant {
     /// The variant that `KARAT_CUDA_VARIANT` names: `product:patent`, `product:fused`, `product:halves`,
-    /// `product:halves/7` (with 7 layers in the first half) or `product:passes`; automatic where it is not set.
+    /// `product:halves/7` (with 7 layers in the first half), `product:large` or `product:passes`; automatic where it is not set.
     ///
     /// # Errors
     /// `Parse` for anything else.
@@ -53,11 +55,13 @@ impl Variant {
                 "product:patent" => Self::Patent,
                 "product:fused" => Self::Fused,
                 "product:passes" => Self::Passes,
+                "product:large" => Self::Large,
                 "product:halves" => Self::Halves(0),
                 _ => match part.strip_prefix("product:halves/").map(str::parse) {
                     Some(Ok(layers)) => Self::Halves(layers),
                     _ => {
-                        let known = "KARAT_CUDA_VARIANT takes product: with patent, fused, halves, halves/7 or passes";
+                        let known =
+                            "KARAT_CUDA_VARIANT takes product: with patent, fused, halves, halves/7, large or passes";
                         return Err(Error::Parse { text: crate::error::excerpt(part), reason: known.into() });
                     }
                 },
@@ -76,6 +80,7 @@ impl fmt::Display for Variant {
             Self::Halves(0) => f.write_str("halves"),
             Self::Halves(layers) => write!(f, "halves/{layers}"),
             Self::Passes => f.write_str("passes"),
+            Self::Large => f.write_str("large"),
         }
     }
 }

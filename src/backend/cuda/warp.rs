@@ -1,8 +1,9 @@
 //! Whole products of small rings in registers: which rings, and the constants that `warp.cu` is compiled with.
 
 use super::source::{Family, Program, WordClass};
+use super::tuning::{Tuning, WarpTuning};
 use crate::ring::ntt::Ntt;
-use crate::ring::{RingSpec, Wrap};
+use crate::ring::{RingSpec, Shape, Wrap};
 
 /// Coefficients that one lane of a warp holds.
 const PER_LANE: usize = 32;
@@ -10,54 +11,59 @@ const PER_LANE: usize = 32;
 /// Warps of a block.
 const WARPS: usize = 4;
 
-/// Blocks that a multiprocessor holds at once. Measured on an H200, 2^20 products of ML-DSA's ring, 2^19 of
-/// Falcon-512's: 3 blocks 1265 and 1131 µs, 4 blocks 1272 and 1134, 5 blocks 1218 and 1092, 6 blocks 1247 and 1108.
-const BLOCKS: usize = 5;
-
 /// A ring whose products run in registers.
 pub(super) struct WarpRing {
     ntt: Ntt,
     small: bool,
     store_bits: u32,
+    tuning: WarpTuning,
 }
 
 impl WarpRing {
     /// The ring `x^N + 1` with N = 256, 512 or 1024 whose lazy ranges fit, or nothing.
-    pub(super) fn new(ring: &RingSpec) -> Option<Self> {
-        let ntt = Ntt::of_ring(ring).ok()?;
-        let (shape, q) = (ntt.shape(), ring.q());
-        let layers = shape.layers() as u64;
-        if shape.wrap != Wrap::Negacyclic || ![256, 512, 1 << 10].contains(&ring.n()) || shape.width > 2 {
+    pub(super) fn new(ring: &RingSpec, tuning: &Tuning) -> Option<Self> {
+        let size = [256, 512, 1 << 10].iter().position(|n| *n == ring.n())?;
+        let own = Ntt::of_ring(ring).ok()?;
+        if own.shape().wrap != Wrap::Negacyclic {
             return None;
         }
-        let word = u32::MAX as u64;
-        // The sums at the points, and differences of at least twice their bound.
-        let width = shape.width as u64;
-        let sums = if width == 2 { 2 * (layers + 1) } else { 1 };
-        let small = q < 1 << 14 && (layers + 1) * q < word / q / sums && word / (q - 1) / q >= (layers + 1).max(4);
-        let shoup =
-            width == 1 && q < 1 << 31 && (1 + 2 * layers).pow(2) * q < word && word / q >= (1 + 2 * layers).max(8);
-        (small || shoup).then_some(Self { ntt, small, store_bits: ring.word_bits() })
+        let q = ring.q();
+        let with_width = |width: usize| {
+            let shape = Shape { points: ring.n() / width, width, wrap: Wrap::Negacyclic };
+            (width >= own.shape().width).then(|| Ntt::new(shape, q, None).ok()).flatten()
+        };
+        let word = 1u64 << 32;
+        // Two layers fewer than N has cost less than they save, and inner layers come in pairs.
+        let small = (q < 1 << 14).then(|| with_width([4, 2, 2][size])).flatten().filter(|ntt| {
+            let (forward, width) = (ntt.shape().layers() as u64 + 1, ntt.shape().width as u64);
+            let limit = (word - 1) / (q - 1) / q;
+            forward <= limit && forward - 2 <= limit / 2 && limit >= 16 && width * forward * q * q < word
+        });
+        let shoup = |width: u64| {
+            let ntt = (q < 1 << 31).then(|| with_width(width as usize)).flatten()?;
+            let forward = 1 + 2 * ntt.shape().layers() as u64;
+            (width * forward * forward * q < word && (word - 1) / q >= forward.max(8)).then_some(ntt)
+        };
+        let (is_small, store_bits) = (small.is_some(), ring.word_bits());
+        let ntt = small.or_else(|| shoup(2)).or_else(|| shoup(1))?;
+        let tuning = if is_small { tuning.small[size] } else { tuning.shoup };
+        Some(Self { ntt, small: is_small, store_bits, tuning })
     }
 
     fn outer_layers(&self) -> u32 {
         if self.ntt.shape().len() == PER_LANE * 32 { 5 } else { 4 }
     }
 
-    /// A factor as the kernel takes it: one word, or value and quotient.
-    fn twiddle(&self, z: u64) -> Vec<u32> {
-        let m = self.ntt.modulus();
-        let q = m.value();
-        if self.small {
-            let w = m.mul(m.neg(z), m.pow(m.reduce(2), 32)) as u32;
-            vec![w.wrapping_mul(self.q_inv())]
-        } else {
-            vec![z as u32, ((z << 32) / q) as u32]
-        }
+    fn lanes(&self) -> usize {
+        self.ntt.shape().len() / PER_LANE
+    }
+
+    fn q(&self) -> u64 {
+        self.ntt.modulus().value()
     }
 
     fn q_inv(&self) -> u32 {
-        let q = self.ntt.modulus().value() as u32;
+        let q = self.q() as u32;
         (0..5).fold(q, |x, _| x.wrapping_mul(2u32.wrapping_sub(q.wrapping_mul(x))))
     }
 
@@ -67,60 +73,142 @@ impl WarpRing {
         self.ntt.zetas().iter().map(move |z| invert(*z))
     }
 
+    /// A factor of a small ring for Montgomery's reduction: `-z·2^32 mod q`, times `q^-1`.
+    fn folded(&self, z: u64) -> u32 {
+        let m = self.ntt.modulus();
+        let w = m.mul(m.neg(z), m.pow(m.reduce(2), 32)) as u32;
+        w.wrapping_mul(self.q_inv())
+    }
+
+    /// The factors of a node of `layer` and of the next layer, times `scale`.
+    fn quad(&self, layer: u32, node: usize, inverse: bool, scale: u64) -> [u32; 5] {
+        let m = self.ntt.modulus();
+        let zeta = |layer: u32, node: usize| {
+            let z = self.ntt.zetas()[(1 << layer) + node];
+            if inverse { m.inv_vartime(z).unwrap_or(0) } else { z }
+        };
+        let (a, b, c) = (zeta(layer, node), zeta(layer + 1, 2 * node), zeta(layer + 1, 2 * node + 1));
+        let factors = [a, b, m.mul(a, b), c, m.neg(m.mul(a, c))];
+        factors.map(|z| self.folded(m.mul(z, scale)))
+    }
+
+    fn small_tables(&self, inverse: bool) -> Vec<u8> {
+        let mut words = Vec::new();
+        for layer in (self.outer_layers()..self.ntt.shape().layers()).step_by(2) {
+            let nodes = (1 << layer) / self.lanes();
+            for lane in 0..self.lanes() {
+                (0..nodes).for_each(|node| words.extend(self.quad(layer, lane * nodes + node, inverse, 1)));
+                words.resize(words.len().next_multiple_of(4), 0);
+            }
+        }
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// A factor of a larger ring: its value and its quotient.
+    fn shoup_factor(&self, z: u64) -> [u32; 2] {
+        [z as u32, ((z << 32) / self.q()) as u32]
+    }
+
     /// Tables of the inner layers, forward and inverse.
     pub(super) fn tables(&self) -> [Vec<u8>; 2] {
         [false, true].map(|inverse| {
-            let words = self.zetas(inverse).flat_map(|z| self.twiddle(z));
+            if self.small {
+                return self.small_tables(inverse);
+            }
+            let words = self.zetas(inverse).flat_map(|z| self.shoup_factor(z));
             words.flat_map(u32::to_le_bytes).collect()
         })
+    }
+
+    /// The constants of a small ring.
+    fn small_constants(&self, scale: u64) -> String {
+        let (q, outer) = (self.q(), self.outer_layers());
+        let alone = outer % 2;
+        let list = |inverse: bool| {
+            let mut quads = vec![[0; 5]; 1 << (outer - 1)];
+            for layer in (alone..outer).step_by(2) {
+                let scale = if inverse && layer == 0 { scale } else { 1 };
+                for node in 0..1 << layer {
+                    quads[(1 << layer) + node] = self.quad(layer, node, inverse, scale);
+                }
+            }
+            let text = |z: &[u32; 5]| format!("{{{}u, {}u, {}u, {}u, {}u}}", z[0], z[1], z[2], z[3], z[4]);
+            quads.iter().map(text).collect::<Vec<_>>().join(", ")
+        };
+        let m = self.ntt.modulus();
+        let first = self.ntt.zetas()[1];
+        let last = m.mul(scale, m.inv_vartime(first).unwrap_or(0));
+        let reciprocal = (1u64 << 52).div_ceil(q);
+        format!(
+            "constexpr u64 RECIPROCAL = {reciprocal}ull;\n\
+             constexpr u32 EXCESS = {excess}u, ONE = {one}u, SCALE = {scale}u, SCALE_ZETA = {last}u, FIRST_ZETA = {first}u;\n\
+             #define KARAT_QUADS {quads}\n\
+             #define KARAT_INVERSE_QUADS {inverse_quads}\n",
+            excess = reciprocal * q - (1 << 52),
+            one = self.folded(1),
+            scale = self.folded(scale),
+            last = self.folded(last),
+            first = self.folded(first),
+            quads = list(false),
+            inverse_quads = list(true),
+        )
+    }
+
+    /// The constants of a larger ring.
+    fn shoup_constants(&self, scale: u64) -> String {
+        let m = self.ntt.modulus();
+        let text = |z: u64| {
+            let [value, quotient] = self.shoup_factor(z);
+            format!("{{{value}u, {quotient}u}}")
+        };
+        let list =
+            |inverse: bool| self.zetas(inverse).take(1 << self.outer_layers()).map(text).collect::<Vec<_>>().join(", ");
+        let last = m.mul(scale, m.inv_vartime(self.ntt.zetas()[1]).unwrap_or(0));
+        format!(
+            "#define KARAT_ZETAS {zetas}\n\
+             #define KARAT_INVERSE_ZETAS {inverse_zetas}\n\
+             #define KARAT_SCALES {scale}, {last}\n",
+            zetas = list(false),
+            inverse_zetas = list(true),
+            scale = text(scale),
+            last = text(last),
+        )
     }
 
     /// The program, with everything that depends on the ring in a header of its own.
     pub(super) fn program(&self) -> Program {
         let shape = self.ntt.shape();
-        let (m, q) = (self.ntt.modulus(), self.ntt.modulus().value());
-        let literal = |z: u64| match self.twiddle(z)[..] {
-            [w] => format!("{w}u"),
-            [value, quotient] => format!("{{{value}u, {quotient}u}}"),
-            _ => String::new(),
-        };
-        let list = |inverse: bool| {
-            let outer = self.zetas(inverse).take(1 << self.outer_layers());
-            outer.map(literal).collect::<Vec<_>>().join(", ")
-        };
-        // Products leave 2^-32, with a minus sign in small words.
+        let (m, q) = (self.ntt.modulus(), self.q());
+        // What products at the points leave: 2^-32, with a minus sign in small words; nothing in double precision.
         let two = m.pow(m.reduce(2), 32);
-        let left = if self.small { m.neg(two) } else { two };
-        let invert = |x: u64| m.inv_vartime(x).unwrap_or(0);
-        let scale = m.mul(invert(m.reduce(shape.points as u64)), left);
-        let first = invert(self.ntt.zetas()[1]);
-        let kind = if self.small { "u32" } else { "Shoup<u32>" };
+        let left = match self.small {
+            true if self.tuning.doubles => 1,
+            true => m.neg(two),
+            false => two,
+        };
+        let scale = m.mul(m.inv_vartime(m.reduce(shape.points as u64)).unwrap_or(0), left);
+        let own = if self.small { self.small_constants(scale) } else { self.shoup_constants(scale) };
         let header = format!(
             "// Generated: q = {q}, N = {n}.\n\
              #pragma once\n\
              constexpr u32 N = {n}, WIDTH = {width}, LAYERS = {layers}, OUTER = {outer}, Q = {q}u, Q_INV = {q_inv}u;\n\
-             CONSTANT {kind} ZETAS[] = {{{zetas}}};\n\
-             CONSTANT {kind} INVERSE_ZETAS[] = {{{inverse_zetas}}};\n\
-             CONSTANT {kind} ONE = {one}, SCALE = {scale}, SCALE_ZETA = {scale_zeta};\n",
+             {own}",
             n = shape.len(),
             width = shape.width,
             layers = shape.layers(),
             outer = self.outer_layers(),
             q_inv = self.q_inv(),
-            zetas = list(false),
-            inverse_zetas = list(true),
-            one = literal(1),
-            scale_zeta = literal(m.mul(scale, first)),
-            scale = literal(scale),
         );
+        let WarpTuning { doubles, blocks } = self.tuning;
         Program::new(Family::Warp, WordClass::Word32).with_constants(
-            &format!("{}_{q}", shape.len()),
+            &format!("{}_{q}_{}_{blocks}", shape.len(), doubles as u32),
             header,
             vec![
                 ("KARAT_SMALL", (self.small as u32).to_string()),
+                ("KARAT_DOUBLES", (doubles as u32).to_string()),
                 ("KARAT_STORE", format!("u{}", self.store_bits)),
                 ("KARAT_WARPS", WARPS.to_string()),
-                ("KARAT_BLOCKS", BLOCKS.to_string()),
+                ("KARAT_BLOCKS", blocks.to_string()),
             ],
         )
     }

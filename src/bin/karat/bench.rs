@@ -1,5 +1,7 @@
 //! `karat bench`: times of the engine's operations, each checked before it is timed.
 
+#[cfg(feature = "cuda")]
+mod break_even;
 mod case;
 mod ckks;
 mod measure;
@@ -48,6 +50,10 @@ pub struct Args {
     /// For --study: write a plot to this file.
     #[arg(long, value_name = "FILE", requires = "study")]
     svg: Option<String>,
+    /// Find from which batch on the GPU beats this CPU, by where the operands lie.
+    #[cfg(feature = "cuda")]
+    #[arg(long, conflicts_with_all = ["filter", "backend"])]
+    break_even: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,6 +86,10 @@ struct Row {
 }
 
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
+    #[cfg(feature = "cuda")]
+    if args.break_even {
+        return break_even::run(out);
+    }
     if args.suite == Suite::Rns {
         return rns(args, out);
     }

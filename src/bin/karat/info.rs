@@ -36,13 +36,40 @@ pub fn run(_args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let chosen = AnyBackend::from_env();
     let detail = chosen.as_ref().map_or_else(ToString::to_string, |backend| backend.name().into());
     rows.push(row("default backend", chosen.is_ok(), detail));
-    rows.push(row("gpu", false, "this build has no CUDA support: no GPU, driver or NVRTC is looked for".into()));
+    rows.extend(gpus().into_iter().map(|(item, available, detail)| row(&item, available, detail)));
     for row in &rows {
         out.row(row)?;
     }
     let cells = rows.into_iter().map(|row| vec![row.item, if row.available { "yes" } else { "no" }.into(), row.detail]);
     out.table(&["what", "there", "detail"], &[], cells.collect())?;
     Ok(Summary::default())
+}
+
+/// The GPUs and the compiler for them.
+#[cfg(feature = "cuda")]
+fn gpus() -> Vec<(String, bool, String)> {
+    use karat::backend::cuda::{devices, nvrtc_version};
+    let mut out = match devices() {
+        Err(error) => vec![("gpu".into(), false, error.to_string())],
+        Ok(all) => all
+            .into_iter()
+            .map(|gpu| {
+                let (major, minor) = gpu.capability;
+                let detail =
+                    format!("{}, sm_{major}{minor}, {} MiB, driver {}", gpu.name, gpu.memory >> 20, gpu.driver);
+                (format!("gpu cuda:{}", gpu.ordinal), true, detail)
+            })
+            .collect(),
+    };
+    let nvrtc = nvrtc_version();
+    let detail = nvrtc.as_ref().map_or_else(ToString::to_string, |(major, minor)| format!("{major}.{minor}"));
+    out.push(("nvrtc".into(), nvrtc.is_ok(), detail));
+    out
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpus() -> Vec<(String, bool, String)> {
+    vec![("gpu".into(), false, "this build has no CUDA support: no GPU, driver or NVRTC is looked for".into())]
 }
 
 /// The CPU's model, where the system tells it.

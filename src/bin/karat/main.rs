@@ -7,6 +7,8 @@ mod check;
 mod failure;
 mod info;
 mod kat;
+#[cfg(feature = "cuda")]
+mod kernels;
 mod mul;
 mod npy;
 mod ntt;
@@ -17,6 +19,8 @@ mod rings;
 mod sink;
 mod staged;
 mod text;
+#[cfg(feature = "cuda")]
+mod tune;
 mod vectors;
 mod word;
 
@@ -53,6 +57,10 @@ enum Command {
     Bench(bench::Args),
     Rings(rings::Args),
     Info(info::Args),
+    #[cfg(feature = "cuda")]
+    Kernels(kernels::Args),
+    #[cfg(feature = "cuda")]
+    Tune(tune::Args),
 }
 
 impl Command {
@@ -66,6 +74,10 @@ impl Command {
             Self::Bench(_) => "bench",
             Self::Rings(_) => "rings",
             Self::Info(_) => "info",
+            #[cfg(feature = "cuda")]
+            Self::Kernels(_) => "kernels",
+            #[cfg(feature = "cuda")]
+            Self::Tune(_) => "tune",
         }
     }
 
@@ -79,6 +91,10 @@ impl Command {
             Self::Bench(args) => bench::run(args, out),
             Self::Rings(args) => rings::run(args, out),
             Self::Info(args) => info::run(args, out),
+            #[cfg(feature = "cuda")]
+            Self::Kernels(args) => kernels::run(args, out),
+            #[cfg(feature = "cuda")]
+            Self::Tune(args) => tune::run(args, out),
         }
     }
 }

@@ -37,6 +37,49 @@ where
     }
 }
 
+/// Matrices of several shapes, each item its own or one for all.
+pub fn matrices<R: Ring>(backend: &impl RingMul<R>, ring: R, batch: usize) {
+    let (n, q) = (ring.spec().n(), ring.spec().q());
+    let device = RingContext::new(backend.clone(), ring.clone()).unwrap();
+    let cpu = RingContext::new(Cpu::new(), ring).unwrap();
+    let mut random = Random(q);
+    for (rows, columns, shared) in [(3, 3, false), (3, 3, true), (2, 5, false), (1, 7, false), (4, 1, true)] {
+        let shape = Matrix { batch, rows, columns, shared };
+        let (matrices, vectors, _) = shape.lengths();
+        let a: Vec<R::Word> = random.residues(matrices * n, q, false);
+        let b: Vec<R::Word> = random.residues(vectors * n, q, rows == 1);
+        let (da, db) =
+            (device.ntt(&device.upload(&a).unwrap()).unwrap(), device.ntt(&device.upload(&b).unwrap()).unwrap());
+        let got = device.intt(&device.mat_vec(shape, &da, &db).unwrap()).unwrap().download().unwrap();
+        let (ca, cb) = (cpu.ntt(&cpu.upload(&a).unwrap()).unwrap(), cpu.ntt(&cpu.upload(&b).unwrap()).unwrap());
+        let expected = cpu.intt(&cpu.mat_vec(shape, &ca, &cb).unwrap()).unwrap().download().unwrap();
+        assert!(got == expected, "{shape:?} modulo {q}");
+    }
+}
+
+/// Only whole products: random ones, all `q - 1`, and single coefficients of `q - 1` at both ends.
+pub fn products_agree<W: Word>(backend: &impl RingMul<UserRing<W>>, text: &str, batch: usize) {
+    let spec: RingSpec = text.parse().unwrap();
+    let (n, q) = (spec.n(), spec.q());
+    let ring = UserRing::<W>::new(spec).unwrap();
+    let device = RingContext::new(backend.clone(), ring.clone()).unwrap();
+    let cpu = RingContext::new(Cpu::new(), ring).unwrap();
+    let mut random = Random(n as u64 ^ q);
+    let mut ends = vec![W::default(); batch * n];
+    (ends[0], ends[batch * n - 1]) = (W::from_u64(q - 1), W::from_u64(q - 1));
+    let top = random.residues::<W>(batch * n, q, true);
+    for (a, b) in [
+        (random.residues(batch * n, q, false), random.residues(batch * n, q, false)),
+        (top.clone(), top),
+        (ends.clone(), ends),
+    ] {
+        let got = device.mul(&device.upload(&a).unwrap(), &device.upload(&b).unwrap()).unwrap().download().unwrap();
+        let expected = cpu.mul(&cpu.upload(&a).unwrap(), &cpu.upload(&b).unwrap()).unwrap().download().unwrap();
+        let wrong = got.iter().zip(&expected).position(|(x, y)| x != y);
+        assert_eq!(wrong, None, "{text}: the first wrong coefficient");
+    }
+}
+
 pub fn agree_in<B: RingMul<UserRing<W>>, W: Word>(backend: &B, spec: RingSpec, batch: usize) {
     let (n, q) = (spec.n(), spec.q());
     let name = format!("{spec} on {} (batch {batch})", Backend::name(backend));

@@ -146,6 +146,28 @@ where
     assert!(got == context.mul(&product, &product).unwrap().download().unwrap(), "memory was given back too early");
 }
 
+/// Products from pinned memory in several parts.
+pub fn pipeline<D: Device>(gpu: &Gpu<D>, batch: usize)
+where
+    Gpu<D>: RingMul<MlKem, Plan = karat::backend::cuda::Plan<D>>,
+{
+    let context = RingContext::new(gpu.clone(), MlKem).unwrap();
+    let mut random = Random(77);
+    let mut host = || {
+        let mut buffer = gpu.pinned::<u16>(batch * 256, Erase::OnDrop).unwrap();
+        buffer.words_mut().unwrap().copy_from_slice(&random.residues::<u16>(batch * 256, 3329, false));
+        buffer
+    };
+    let (a, b, mut out) = (host(), host(), host());
+    let upload = |host: &karat::backend::cuda::PinnedBuffer<D, u16>| context.upload(host.words().unwrap()).unwrap();
+    let expected = context.mul(&upload(&a), &upload(&b)).unwrap().download().unwrap();
+    gpu.mul_pinned::<MlKem>(context.plan(), batch, &a, &b, &mut out).unwrap();
+    assert!(out.words().unwrap() == expected, "products from pinned memory differ");
+    let too_long = gpu.mul_pinned::<MlKem>(context.plan(), batch + 1, &a, &b, &mut out);
+    assert!(matches!(too_long, Err(Error::WrongLength { .. })));
+    gpu.mul_pinned::<MlKem>(context.plan(), 0, &a, &b, &mut out).unwrap();
+}
+
 /// Parts of pinned buffers, to and fro.
 pub fn pinned<D: Device>(gpu: &Gpu<D>) {
     let mut host = gpu.pinned::<u16>(1001, Erase::OnDrop).unwrap();

@@ -66,6 +66,15 @@ impl DriverPinned {
         let moment = match copies.iter().find(|(other, _)| Arc::ptr_eq(other, stream)) {
             Some((_, moment)) => moment.0,
             None => {
+                // Copies that have ended need no moment; their streams may go.
+                // SAFETY: the events live; each is destroyed as it is forgotten.
+                copies.retain(|(_, moment)| unsafe {
+                    let under_way = result::event::query(moment.0).is_err();
+                    if !under_way {
+                        let _ = result::event::destroy(moment.0);
+                    }
+                    under_way
+                });
                 let raw = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(&fail)?;
                 copies.push((Arc::clone(stream), Moment(raw)));
                 raw

@@ -50,6 +50,7 @@ pub(super) struct Family {
     pub pool: sys::CUmemoryPool,
     pub ordinal: usize,
     pub name: String,
+    pub driver: u32,
     pub architecture: String,
     pub limits: Limits,
     pub modules: Mutex<HashMap<Program, DriverModule>>,

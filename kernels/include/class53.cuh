@@ -1,0 +1,61 @@
+// Residues for large.cu in double precision, q < 2^50: integers, balanced around 0, exact by fused multiply-add. A
+// product is brought to |r| <= q / 2 and a little; |x| stays below 4q.
+#pragma once
+
+typedef double Lane;
+typedef double Zeta;
+
+struct Field {
+    double q, q_inv, scale;
+    u64 modulus;
+
+    // The table ends with q, 1/q and n^-1.
+    DEVICE Field(const Launch& launch) {
+        const double* constants = static_cast<const double*>(launch.zetas) + (1u << launch.log_points);
+        q = constants[0], q_inv = constants[1], scale = constants[2];
+        modulus = launch.primes[0].q;
+    }
+
+    DEVICE Lane enter(u64 coefficient) const {
+        return double_of(DOUBLE_HIGH | static_cast<u32>(coefficient >> 32), static_cast<u32>(coefficient)) -
+               4503599627370496.0;  // magic: 4503599627370496 == 2^52
+    }
+
+    // The nearest integer. Bounds: |x| < 2^51.
+    DEVICE static double nearest(double x) {
+        const double big = 6755399441055744.0;  // magic: 6755399441055744 == 3 * 2^51
+        return x + big - big;
+    }
+    DEVICE Lane reduce(Lane x) const { return fma_rn(-nearest(x * q_inv), q, x); }
+
+    // x * y modulo q, |x * y| < 4q * q: the high part's quotient, and both parts without rounding.
+    DEVICE Lane times(Lane x, Lane y) const {
+        double high = x * y, low = fma_rn(x, y, -high);
+        return fma_rn(-nearest(high * q_inv), q, high) + low;
+    }
+
+    DEVICE Lane begin_forward(Lane x) const { return reduce(x); }
+    DEVICE void forward(Lane& x, Lane& y, Zeta zeta) const {
+        double t = times(y, zeta);
+        y = x - t;
+        x = x + t;
+    }
+
+    // Sums double: halfway through four layers they are brought down.
+    template <u32 Layers, u32 Left>
+    DEVICE void inverse(Lane& x, Lane& y, Zeta zeta) const {
+        double sum = x + y;
+        y = times(x - y, zeta);
+        x = Left == 3 ? reduce(sum) : sum;
+    }
+    DEVICE Lane end_inverse(Lane x, u32) const { return reduce(x); }
+
+    DEVICE Lane point(Lane x, Lane y) const { return times(reduce(x), reduce(y)); }
+
+    // Scaled, canonical.
+    DEVICE u64 leave(Lane x) const {
+        const double big = 6755399441055744.0;  // magic: 6755399441055744 == 3 * 2^51
+        u64 r = as_word(reduce(times(x, scale)) + big) - as_word(big);
+        return r + (modulus & (0 - (r >> 63)));
+    }
+};

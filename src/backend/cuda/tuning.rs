@@ -1,0 +1,67 @@
+//! What was measured to be fastest, as data. `karat tune` measures it anew for the GPU at hand.
+
+use serde::{Deserialize, Serialize};
+
+/// How products in registers are compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WarpTuning {
+    /// Whether the sums at the points are reduced in double precision; for moduli below 2^14.
+    pub doubles: bool,
+    /// Blocks that a multiprocessor holds at once: bounds the registers of a thread.
+    pub blocks: u32,
+}
+
+/// Thresholds and parameters of a device.
+///
+/// ```
+/// use karat::backend::cuda::{Cuda, Tuning};
+/// let Ok(gpu) = Cuda::new(0) else { return };
+/// let gpu = gpu.with_tuning(Tuning { fused_lanes: 1 << 11, ..Tuning::default() });
+/// assert_eq!(gpu.tuning().fused_lanes, 2048);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tuning {
+    /// Moduli below 2^14, N = 256, 512 and 1024.
+    pub small: [WarpTuning; 3],
+    /// Larger moduli.
+    pub shoup: WarpTuning,
+    /// Lanes of a transform up to which one block does all of it.
+    pub fused_lanes: usize,
+    /// Layers of the second half of a transform in halves, at most.
+    pub node_layers: u32,
+    /// Bytes of the columns that a block reads side by side.
+    pub column_bytes: usize,
+}
+
+impl Tuning {
+    /// Whether every parameter is one that kernels can be compiled and launched with.
+    pub(super) fn is_sane(&self) -> bool {
+        let warp = |tuning: &WarpTuning| (1..=8).contains(&tuning.blocks);
+        self.small.iter().all(warp)
+            && warp(&self.shoup)
+            && self.fused_lanes <= 1 << 16
+            && (1..=16).contains(&self.node_layers)
+            && (8..=512).contains(&self.column_bytes)
+            && self.column_bytes.is_power_of_two()
+    }
+}
+
+impl Default for Tuning {
+    /// Measured on an H200 (CUDA 13.0).
+    fn default() -> Self {
+        Self {
+            // 2^18 products of ML-KEM's ring: 175 µs without doubles, 167 with; 2^17 of Falcon-512's: 221 and 216. Doubles in
+            // the layers too: 170 and 218. Four blocks: 175 and 223.
+            small: [WarpTuning { doubles: true, blocks: 5 }; 3],
+            // 2^18 products of ML-DSA's ring: 249 µs; with four or six blocks no faster.
+            shoup: WarpTuning { doubles: false, blocks: 5 },
+            // 45 products of 60-bit words in one launch and in halves: 40 and 50 µs for 2^12 lanes, 68 and 60 for 2^13.
+            fused_lanes: 1 << 12,
+            // Nodes of 45 products of 2^16 60-bit words: 195 µs with 12 layers, 138 with 11, 128 with 10, 112 with 9,
+            // 114 with 8; of 2^14: 50 with 10, 46 with 9, 44 with 8, 47 with 7.
+            node_layers: 9,
+            // Columns of 45 polynomials of 2^16 60-bit words: 54 µs with 32 bytes, 47 with 64, 45 with 128, 46 with 256.
+            column_bytes: 128,
+        }
+    }
+}
