@@ -10,13 +10,13 @@ use karat::backend::cuda::{Program, programs};
 const FAULTS: &[(&str, &str, &str, &str)] = &[
     (
         "no_barrier_between_layers",
-        "product_u32",
+        "product_u16",
         "unit<true, ROOMY>(g, x, i, chunk, first, layer, depth, zetas, m);\n        sync_block();",
         "unit<true, ROOMY>(g, x, i, chunk, first, layer, depth, zetas, m);",
     ),
     (
         "no_barrier_before_points",
-        "product_u32",
+        "product_u16",
         "b.set(i, reduce_lazy(launch, b.get(i), m));\n        }\n        sync_block();",
         "b.set(i, reduce_lazy(launch, b.get(i), m));\n        }",
     ),
@@ -34,25 +34,25 @@ const FAULTS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "wrong_twiddle",
-        "product_u32",
+        "product_u16",
         "zetas[(node << r) + (k >> (R - r))]",
         "zetas[(node << r) + (k >> (R - r)) + (k == 4)]",
     ),
     (
         "write_out_of_range",
-        "product_u32",
+        "product_u16",
         "out[i] = static_cast<W>(x.get(i));",
         "out[i + (i == 255 && block_index() == 1)] = static_cast<W>(x.get(i));",
     ),
     (
         "barrier_in_a_branch",
-        "product_u32",
+        "product_u16",
         "    sync_block();\n        forward_layers_of(launch, geometry(launch), a",
         "    if (thread_index() != 5) sync_block();\n        forward_layers_of(launch, geometry(launch), a",
     ),
     (
         "two_blocks_write_one_result",
-        "product_u32",
+        "product_u16",
         "static_cast<W*>(launch.out) + first);\n}",
         "static_cast<W*>(launch.out));\n}",
     ),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use karat::backend::cuda::Cuda;
 use karat::backend::{Backend, Erase};
 use karat::ring::presets::{Falcon512, MlDsa, MlKem, Saber};
-use karat::{Cpu, Result, Ring, RingMul};
+use karat::{Cpu, Ring, RingMul};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub fn run(out: &mut Output) -> Result<Summary, Failure> {
     Ok(Summary { passed: rows.len() as u64, ..Summary::default() })
 }
 
-type Measure = Box<dyn Fn(&Cuda) -> Result<Row>>;
+type Measure = Box<dyn Fn(&Cuda) -> karat::Result<Row>>;
 
 fn of<R: Ring>(ring: R) -> Measure {
     Box::new(move |gpu| {
@@ -68,7 +68,7 @@ fn of<R: Ring>(ring: R) -> Measure {
 }
 
 /// The best of a few times of each way, in turns: CPU, resident, pinned, pageable.
-fn times<R: Ring>(gpu: &Cuda, ring: &R, batch: usize) -> Result<[f64; 4]> {
+fn times<R: Ring>(gpu: &Cuda, ring: &R, batch: usize) -> karat::Result<[f64; 4]> {
     let words = batch * ring.spec().n();
     let cpu = Cpu::new();
     let cpu_plan = RingMul::<R>::plan(&cpu, ring)?;
