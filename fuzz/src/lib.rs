@@ -7,22 +7,29 @@
 pub mod compare;
 pub mod description;
 pub mod kntt_steps;
+pub mod mldsa;
+pub mod mlkem;
 pub mod ntt_roundtrip;
 pub mod operands;
+pub mod peers;
 pub mod reduce;
 pub mod ring_diff;
 pub mod rings;
 pub mod rsp;
+pub mod vector_files;
 
 /// A target: a name, and what it does with an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name that `cargo fuzz run` knows.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 9] = [
     ("description", description::run),
     ("kntt_steps", kntt_steps::run),
+    ("mldsa", mldsa::run),
+    ("mlkem", mlkem::run),
     ("ntt_roundtrip", ntt_roundtrip::run),
     ("reduce", reduce::run),
     ("ring_diff", ring_diff::run),
     ("rsp", rsp::run),
+    ("vector_files", vector_files::run),
 ];
