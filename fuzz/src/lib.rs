@@ -4,6 +4,7 @@
 //! run the same code. Inputs are structured: bytes choose a ring and operands through [`arbitrary`], and almost every
 //! input does real work.
 
+pub mod ckks_files;
 pub mod compare;
 pub mod description;
 pub mod kntt_steps;
@@ -15,6 +16,7 @@ pub mod peers;
 pub mod reduce;
 pub mod ring_diff;
 pub mod rings;
+pub mod rns_convert;
 pub mod rsp;
 pub mod vector_files;
 
@@ -22,7 +24,8 @@ pub mod vector_files;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name that `cargo fuzz run` knows.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
+    ("ckks_files", ckks_files::run),
     ("description", description::run),
     ("kntt_steps", kntt_steps::run),
     ("mldsa", mldsa::run),
@@ -30,6 +33,7 @@ pub const TARGETS: [Target; 9] = [
     ("ntt_roundtrip", ntt_roundtrip::run),
     ("reduce", reduce::run),
     ("ring_diff", ring_diff::run),
+    ("rns_convert", rns_convert::run),
     ("rsp", rsp::run),
     ("vector_files", vector_files::run),
 ];
