@@ -41,7 +41,7 @@ fn use_everything() {
 const PUBLIC: [&str; 1] = ["::sign_chunk"];
 
 /// Functions of the disassembly whose code has a line that satisfies a condition.
-fn functions_with<'a>(disassembly: &'a str, condition: impl Fn(&str) -> bool) -> Vec<&'a str> {
+fn functions_with(disassembly: &str, condition: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut name = "";
     let mut out = Vec::new();
     for line in disassembly.lines() {

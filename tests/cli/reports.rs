@@ -51,6 +51,24 @@ fn bench() {
 }
 
 #[test]
+fn bench_rns() {
+    for (bits, backend) in [("30", "auto"), ("49", "auto"), ("60", "scalar")] {
+        let ring = ["--n", "64", "--primes", "3", "--special", "2", "--bits", bits];
+        let object = karat(&[&["bench", "rns", "--json", "--backend", backend][..], &ring].concat()).object("bench");
+        let rows = object["rows"].as_array().unwrap();
+        let ops = ["forward", "inverse", "convert", "mod_up", "key_product", "mod_down", "rescale"];
+        assert_eq!(rows.iter().map(|row| row["op"].as_str().unwrap()).collect::<Vec<_>>(), ops);
+        for row in rows {
+            assert!(row["suite"] == "rns" && row["ring"] == format!("rns-64-3+2x{bits}"), "{row}");
+            assert!(row["median_ns"].as_f64().unwrap() > 0.0 && row["floor_ns"].as_f64().unwrap() > 0.0, "{row}");
+        }
+    }
+    let one = karat(&["bench", "rns", "--n", "64", "--primes", "1", "--special", "0", "--filter", "forward/"]).ok();
+    assert!(one.contains("rns-64-1+0x49"), "{one}");
+    assert!(karat(&["bench", "rns", "--n", "100"]).error().contains("N = 100"));
+}
+
+#[test]
 fn rings() {
     let text = karat(&["rings"]).ok();
     for ring in karat::ring::presets::all() {

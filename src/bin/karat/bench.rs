@@ -8,6 +8,7 @@ mod measure;
 mod peers;
 #[cfg(feature = "cuda")]
 mod rns;
+mod rns_cpu;
 #[cfg(feature = "cuda")]
 mod rns_suite;
 #[cfg(feature = "cuda")]
@@ -54,13 +55,16 @@ pub struct Args {
     #[cfg(feature = "cuda")]
     #[arg(long, conflicts_with_all = ["filter", "backend"])]
     break_even: bool,
+    #[command(flatten)]
+    ring: rns_cpu::RingArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Suite {
     /// Products and transforms in the rings of schemes and for 30, 50 and 60-bit primes.
     Ring,
-    /// RNS transforms on a GPU: N = 2^12 to 2^17, 1 to 45 primes of 28 to 62 bits.
+    /// On a GPU: RNS transforms, N = 2^12 to 2^17, 1 to 45 primes of 28 to 62 bits. On a CPU: transforms, base conversion
+    /// and key switching in one RNS ring; the peer is the portable backend, and the floor a copy of as many bytes.
     Rns,
     /// CKKS: products, key switching, rescaling, encoding and encryption, on one thread of a CPU or one stream of a GPU.
     /// Chains that say `insecure` are as long as those that other libraries are measured with, above the bound of 128
@@ -149,10 +153,11 @@ fn print(rows: &[Row], out: &mut Output) -> Result<(), Failure> {
             row.peer.map_or_else(dash, Into::into),
             number(row.peer_median_ns, 0),
             number(row.ratio, 2),
+            number(row.floor_ns, 0),
         ]
     });
-    let header = ["op", "ring", "backend", "batch", "median ns", "peer", "peer median ns", "ratio"];
-    out.table(&header, &["batch", "median ns", "peer median ns", "ratio"], cells.collect())
+    let header = ["op", "ring", "backend", "batch", "median ns", "peer", "peer median ns", "ratio", "floor ns"];
+    out.table(&header, &["batch", "median ns", "peer median ns", "ratio", "floor ns"], cells.collect())
 }
 
 struct Measure<'a> {
@@ -210,12 +215,23 @@ impl WithWord for Measure<'_> {
     }
 }
 
-#[cfg(feature = "cuda")]
 fn rns(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
-    rns_suite::run(args, out)
-}
-
-#[cfg(not(feature = "cuda"))]
-fn rns(_: &Args, _: &mut Output) -> Result<Summary, Failure> {
-    Err(Failure::Usage("the suite rns measures GPUs: build with the feature cuda".into()))
+    #[cfg(feature = "cuda")]
+    if matches!(args.backend.backend()?, AnyBackend::Cuda(_)) {
+        return rns_suite::run(args, out);
+    }
+    if args.study {
+        return Err(Failure::Usage(
+            "--study measures GPUs: add --backend cuda, in a build with the feature cuda".into(),
+        ));
+    }
+    let (rows, wrong) = rns_cpu::run(args)?;
+    if rows.is_empty() && wrong.is_empty() {
+        return Err(Failure::Usage("no row matches --filter; without it all are measured".into()));
+    }
+    print(&rows, out)?;
+    for id in &wrong {
+        complain(format_args!("wrong result, not timed: {id}"));
+    }
+    Ok(Summary { passed: rows.len() as u64, failed: wrong.len() as u64, skipped: 0 })
 }
