@@ -1,4 +1,5 @@
-//! CKKS on every level of the CPU: each operation against a plain computation, and the faults that others shipped.
+//! CKKS on every level of the CPU, and on a GPU where there is one: each operation against a plain computation, and the
+//! faults that others shipped.
 
 mod arithmetic;
 mod bytes;
@@ -10,12 +11,14 @@ mod setup;
 mod sharing;
 mod transforms;
 
-/// One test for each check and level of the CPU; a level that this machine lacks is said and skipped.
+/// One test for each check and backend; one that this machine lacks is said and skipped.
 macro_rules! on_every_level {
     ($($module:ident: $($check:ident),+;)+) => {
         on_every_level!(@level scalar "scalar" $($module: $($check),+;)+);
         on_every_level!(@level avx2 "avx2" $($module: $($check),+;)+);
         on_every_level!(@level avx512 "avx512" $($module: $($check),+;)+);
+        #[cfg(feature = "cuda")]
+        on_every_level!(@level cuda "cuda" $($module: $($check),+;)+);
     };
     (@level $level:ident $name:literal $($module:ident: $($check:ident),+;)+) => {
         mod $level {
