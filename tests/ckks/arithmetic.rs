@@ -165,7 +165,7 @@ pub fn the_same_ciphertext_twice<B: RnsMul<u64>>(backend: B) {
     let x = setup.encrypt(&a);
     let before = x.to_bytes().unwrap();
     setup.expect(&evaluator.add(&x, &x).unwrap(), &zip(&a, &a, |a, _| a + a), 26.0);
-    setup.expect(&evaluator.sub(&x, &x).unwrap(), &zip(&a, &a, |a, _| a - a), 26.0);
+    setup.expect(&evaluator.sub(&x, &x).unwrap(), &zip(&a, &a, |a, b| a - b), 26.0);
     setup.expect(&evaluator.multiply(&x, &x).unwrap(), &zip(&a, &a, |a, _| a * a), 25.0);
     let square = evaluator.square(&x).unwrap();
     assert_eq!(square.to_bytes().unwrap(), evaluator.multiply(&x, &x).unwrap().to_bytes().unwrap());
