@@ -285,8 +285,9 @@ mod tests {
 
     #[test]
     fn cuts_take_few_products() {
-        // Products of ciphertexts: baby steps, powers of two beyond them, splits.
-        for (degree, most) in [(3, 2), (7, 4), (15, 7), (31, 11), (63, 17), (127, 25)] {
+        // Products of ciphertexts: baby steps, powers of two beyond them, splits. The least depth, with the level that
+        // the scalars take, costs one or two more than the fewest products at any depth.
+        for (degree, most) in [(3, 2), (7, 5), (15, 8), (31, 13), (63, 18), (127, 27)] {
             let cut = Cut::best(degree);
             let babies = (1usize << cut.log_baby) - 1 - cut.log_baby;
             let products = babies + depth(degree) - 1 + cut.splits(degree, depth(degree));
