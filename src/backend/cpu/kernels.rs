@@ -17,10 +17,12 @@ pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Debug + PartialOrd + 
         Self::load(0)..Self::load(q)
     }
 
-    /// Canonical words as lanes in place, where they are the same bits.
+    /// Canonical words as lanes in place, where they are the same bits; for vectors.
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     fn of_words(words: Words<'_>) -> Option<&[Self]>;
 
     /// As [`Lane::of_words`].
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     fn of_words_mut(words: WordsMut<'_>) -> Option<&mut [Self]>;
 
     /// A canonical residue as a lane.
