@@ -146,7 +146,8 @@ KERNEL(tensor, RnsLaunch) {
     });
 }
 
-// Launched for one polynomial: `terms` digits in a, twice as many polynomials of all primes in b, two out.
+// Launched for one polynomial: `terms` digits in a, twice as many polynomials of all primes in b, two out. To the limbs
+// of Q `op` polynomials of c are added, times the limb's factor.
 KERNEL(key_product, RnsLaunch) {
     each(launch, 0, [&](const At& at) {
         const RnsPrime& prime = launch.primes[at.prime];
@@ -164,6 +165,13 @@ KERNEL(key_product, RnsLaunch) {
             }
             UNROLL for (u32 c = 0; c < 2; c++) total[c] = m.add(total[c], m.redc(sums[c]));
         }
-        UNROLL for (u32 c = 0; c < 2; c++) limb_of<Word>(launch, launch.out, c, at.limb)[at.lane] = m.mul(total[c], one);
+        UNROLL for (u32 c = 0; c < 2; c++) {
+            Word sum = m.mul(total[c], one);
+            if (c < launch.op && at.limb < launch.q_limbs) {
+                Word addend = limb_of<const Word>(launch, launch.c, c, at.limb)[from];
+                sum = m.add(sum, m.mul(addend, launch.factors[at.limb].as<Word>()));
+            }
+            limb_of<Word>(launch, launch.out, c, at.limb)[at.lane] = sum;
+        }
     });
 }

@@ -51,7 +51,7 @@ mod view;
 pub use any::{AnyConversion, AnyKeySwitch, AnyModDown, AnyRnsPlan};
 pub use basis::{RnsBasis, Search};
 pub use ring::{Limbs, RnsRing};
-pub use view::{View, ViewMut};
+pub use view::{Addend, View, ViewMut};
 
 use alloc::vec::Vec;
 
@@ -125,6 +125,8 @@ pub enum Drop {
     Special,
     /// The last primes of `Q`: `Q_level` to `Q_{level - count}`, which is a rescale.
     Last(usize),
+    /// Both: `Q_level · P` to `Q_{level - count}`, a key switch's end and a rescale in one, rounded once.
+    SpecialAndLast(usize),
 }
 
 /// Computation in an [`RnsRing`] on a backend.
@@ -167,7 +169,7 @@ pub enum Drop {
 /// let mut sums = cpu.alloc::<u64>(2 * 3 * n, Erase::No)?;
 /// let mut out = cpu.alloc::<u64>(2 * 2 * n, Erase::No)?;
 /// cpu.rns_mod_up(&plan, &key_switch, View::new(&a), ViewMut::new(&mut digits))?;
-/// cpu.rns_key_product(&plan, &key_switch, None, View::new(&digits), View::new(&key), ViewMut::new(&mut sums))?;
+/// cpu.rns_key_product(&plan, &key_switch, None, View::new(&digits), View::new(&key), None, ViewMut::new(&mut sums))?;
 /// cpu.rns_mod_down(&plan, &special, 2, View::new(&sums), ViewMut::new(&mut out))?;
 /// assert_eq!(out[..2 * n], [14; 16]);
 /// assert_eq!(out[2 * n..], [0; 16]);
@@ -384,8 +386,11 @@ pub trait RnsMul<W: Word>: Backend {
     /// `i` and limb `j` of `P` at `|Q| + j`, whatever the level. With `g` the digits are replaced by their
     /// automorphic images first, in the same pass.
     ///
+    /// An addend is multiplied by `P` and added to the limbs of `Q`, its automorphic image with `g`: what the division
+    /// by `P` gives then has it added, and no pass of its own does that.
+    ///
     /// # Errors
-    /// `InvalidGalois` where `g` is even.
+    /// `InvalidGalois` where `g` is even, `InvalidLimbs` where an addend has no polynomials or more than two.
     #[allow(clippy::too_many_arguments)]
     fn rns_key_product(
         &self,
@@ -394,6 +399,7 @@ pub trait RnsMul<W: Word>: Backend {
         g: Option<u32>,
         digits: View<'_, Self::Buffer<W>>,
         key: View<'_, Self::Buffer<W>>,
+        addend: Option<Addend<'_, Self::Buffer<W>>>,
         out: ViewMut<'_, Self::Buffer<W>>,
     ) -> Result<()>;
 

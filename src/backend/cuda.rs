@@ -40,7 +40,7 @@ pub use plan::Plan;
 pub use probe::{DeviceInfo, devices, nvrtc_version};
 pub use source::{Family, Program, WordClass, programs};
 pub use tune::Measured;
-pub use tuning::{Tuning, WarpTuning};
+pub use tuning::{NttShape, Tuning, WarpTuning};
 pub use variant::Variant;
 
 use super::{Backend, Erase, expect_len};

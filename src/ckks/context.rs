@@ -50,6 +50,8 @@ pub(super) struct Level<B: RnsMul<W>, W: Word> {
     pub(super) switch: Option<Switch<B, W>>,
     /// The rescale from this level, above level 0.
     pub(super) rescale: Option<B::ModDown>,
+    /// Both divisions in one: a key switch that ends one level lower.
+    pub(super) both: Option<B::ModDown>,
 }
 
 /// Tables of key switching.
@@ -116,7 +118,11 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
                 0 => None,
                 _ => Some(backend.rns_mod_down_tables(&plan, limbs, Dropped::Last(parameters.split()))?),
             };
-            levels.push(Level { switch, rescale });
+            let both = match switch.is_some() && rescale.is_some() {
+                true => Some(backend.rns_mod_down_tables(&plan, limbs, Dropped::SpecialAndLast(parameters.split()))?),
+                false => None,
+            };
+            levels.push(Level { switch, rescale, both });
         }
         let (n, q) = (parameters.n(), parameters.q().len());
         let mut imaginary = backend.alloc(q * n, Erase::No)?;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut};
+use super::{Addend, Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut};
 use crate::arith::Word;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::{Cuda, DeviceBuffer, Driver};
@@ -308,10 +308,15 @@ impl<W: Word> RnsMul<W> for AnyBackend {
         g: Option<u32>,
         digits: In<'_, W>,
         key: In<'_, W>,
+        addend: Option<Addend<'_, AnyBuffer<W>>>,
         out: Out<'_, W>,
     ) -> Result<()> {
-        dispatch!(self, [plan: AnyRnsPlan, key_switch: AnyKeySwitch], [digits, key], [out], |b| b
-            .rns_key_product(plan, key_switch, g, digits, key, out))
+        let Some(Addend { view, polys }) = addend else {
+            return dispatch!(self, [plan: AnyRnsPlan, key_switch: AnyKeySwitch], [digits, key], [out], |b| b
+                .rns_key_product(plan, key_switch, g, digits, key, None, out));
+        };
+        dispatch!(self, [plan: AnyRnsPlan, key_switch: AnyKeySwitch], [digits, key, view], [out], |b| b
+            .rns_key_product(plan, key_switch, g, digits, key, Some(Addend { view, polys }), out))
     }
 
     fn rns_mod_down_tables(&self, plan: &AnyRnsPlan<W>, level: usize, drop: Drop) -> Result<AnyModDown<W>> {

@@ -33,6 +33,14 @@ pub(crate) fn view(
     expect_len(what, len, end)
 }
 
+/// Checks how many polynomials an addend has.
+pub(crate) fn addend(polys: usize) -> Result<()> {
+    match polys {
+        1 | 2 => Ok(()),
+        _ => Err(Error::InvalidLimbs(alloc::format!("an addend of {polys} polynomials: a key switch has two parts"))),
+    }
+}
+
 /// Checks one scalar a limb.
 pub(crate) fn scalars<W: Word>(ring: &RnsRing<W>, limbs: Limbs, scalars: &[W]) -> Result<()> {
     expect_len("the scalars", scalars.len(), limbs.count())?;

@@ -115,6 +115,8 @@ pub(crate) struct KeySwitchTables {
     /// All primes of the extended operand.
     pub(crate) limbs: Limbs,
     pub(crate) digits: Vec<Digit>,
+    /// `P mod q_i` for the primes of `Q_level`.
+    pub(crate) special: Vec<u64>,
 }
 
 impl KeySwitchTables {
@@ -135,7 +137,12 @@ impl KeySwitchTables {
             Ok(Digit { own, conversion })
         };
         let digits = (0..level).step_by(alpha).map(digit).collect::<Result<_>>()?;
-        Ok(Self { ring: Owner::new(ring), limbs, digits })
+        let special = ring.q()[..level].iter().map(|q| {
+            let m = Modulus::<u64>::new(*q)?;
+            Ok(ring.p().iter().fold(1, |product, p| m.mul(product, m.reduce(*p))))
+        });
+        let special = special.collect::<Result<_>>()?;
+        Ok(Self { ring: Owner::new(ring), limbs, digits, special })
     }
 }
 
@@ -158,6 +165,7 @@ impl ModDownTables {
         let (limbs, kept) = match drop {
             Drop::Special => (ring.at_level(level), level),
             Drop::Last(count) => (Limbs { q: level, p: 0 }, level.saturating_sub(count)),
+            Drop::SpecialAndLast(count) => (ring.at_level(level), level.saturating_sub(count)),
         };
         let kept = Limbs { q: kept, p: 0 };
         if kept.count() == 0 || kept == limbs {

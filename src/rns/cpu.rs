@@ -21,7 +21,9 @@ use alloc::vec::Vec;
 
 use self::rows::{Row, Rows, RowsMut};
 use super::convert::{ConversionTables, KeySwitchTables, ModDownTables};
-use super::{Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut, check, galois};
+use super::{
+    Addend, Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut, check, galois,
+};
 use crate::Result;
 use crate::arith::Word;
 use crate::backend::{Cpu, HostBuffer};
@@ -314,6 +316,7 @@ impl<W: Word> RnsMul<W> for Cpu {
         g: Option<u32>,
         digits: In<'_, W>,
         key: In<'_, W>,
+        addend: Option<Addend<'_, HostBuffer<W>>>,
         out: Out<'_, W>,
     ) -> Result<()> {
         ks.ring.check(&plan.ring)?;
@@ -321,8 +324,13 @@ impl<W: Word> RnsMul<W> for Cpu {
         let count = ks.digits.len();
         let digits = self.rows(plan, "the digits", ks.limbs, count, digits)?;
         let key = self.rows(plan, "the key", plan.ring.full(), 2 * count, key)?;
+        let addend = addend.map(|Addend { view, polys }| {
+            check::addend(polys)?;
+            Ok((self.rows(plan, "the addend", Limbs { p: 0, ..ks.limbs }, polys, view)?, polys))
+        });
+        let addend = addend.transpose()?;
         let out = self.rows_mut(plan, ks.limbs, 2, out)?;
-        self.key_product(plan, ks, g, digits, key, out);
+        self.key_product(plan, ks, g, digits, key, addend, out);
         Ok(())
     }
 

@@ -8,19 +8,23 @@ mod geometry;
 mod plan;
 mod switch;
 mod transform;
+mod tune;
 
 pub use plan::RnsPlan;
 pub use switch::{Conversion, KeySwitch, ModDown};
 pub use transform::Traffic;
+pub use tune::{NttCase, NttMeasured};
 
 use alloc::vec::Vec;
 
 use self::plan::factor;
 use self::switch::Op;
 use super::convert::{ConversionTables, KeySwitchTables, ModDownTables};
-use super::{Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut, check, galois};
+use super::{
+    Addend, Assign, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut, check, galois,
+};
 use crate::arith::Word;
-use crate::backend::cuda::rns::{MAX_PRIMES, RnsConvert, RnsFactor, RnsLaunch, RnsScalars, RnsView};
+use crate::backend::cuda::rns::{MAX_PRIMES, RnsFactor, RnsLaunch, RnsScalars, RnsView};
 use crate::backend::cuda::{Device, DeviceBuffer, Gpu, Memory};
 use crate::{Error, Result};
 
@@ -357,6 +361,7 @@ impl<D: Device, W: Word> RnsMul<W> for Gpu<D> {
         g: Option<u32>,
         digits: In<'_, D, W>,
         key: In<'_, D, W>,
+        addend: Option<Addend<'_, DeviceBuffer<D, W>>>,
         out: Out<'_, D, W>,
     ) -> Result<()> {
         key_switch.ring.check(&plan.ring)?;
@@ -364,10 +369,15 @@ impl<D: Device, W: Word> RnsMul<W> for Gpu<D> {
         let (limbs, count) = (key_switch.limbs, key_switch.own.len());
         let a = place(self, plan, "the digits", limbs.count(), count, digits)?;
         let b = place(self, plan, "the key", plan.ring.full().count(), 2 * count, key)?;
+        let (c, added) = match addend {
+            None => (RnsView::default(), 0),
+            Some(Addend { view, polys }) => {
+                check::addend(polys)?;
+                (place(self, plan, "the addend", limbs.q, polys, view)?, polys as u32)
+            }
+        };
         let out = place_mut(self, plan, limbs.count(), 2, out)?;
-        let convert = RnsConvert { room: plan.room, ..RnsConvert::default() };
-        let launch = RnsLaunch { a, b, out, galois, convert, terms: count as u32, ..plan.launch(limbs, 1) };
-        self.rns_words(plan, "key_product", 1, &launch)
+        self.key_product(plan, key_switch, added, RnsLaunch { a, b, c, out, galois, ..plan.launch(limbs, 1) })
     }
 
     fn rns_mod_down_tables(&self, plan: &RnsPlan<D, W>, level: usize, drop: Drop) -> Result<ModDown<D>> {

@@ -22,6 +22,23 @@ pub struct ViewMut<'a, T> {
     pub stride: Option<usize>,
 }
 
+/// What a key switch adds to its result: one polynomial of `Q_level` in the NTT domain for the first part, or two.
+#[derive(Debug)]
+pub struct Addend<'a, T> {
+    /// Where they lie.
+    pub view: View<'a, T>,
+    /// 1 or 2.
+    pub polys: usize,
+}
+
+impl<T> Clone for Addend<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Addend<'_, T> {}
+
 impl<T> Clone for View<'_, T> {
     fn clone(&self) -> Self {
         *self

@@ -49,6 +49,11 @@ const WIDEST_CLUSTER: u32 = 16;
 const WORKSPACE: usize = 2 << 30;
 
 impl Driver {
+    /// Compiles a program for this device, or finds it, so that [`Device::load`] will find it.
+    pub(crate) fn compile(&self, program: &Program) -> Result<()> {
+        cache::find(program, &self.family().architecture).map(drop)
+    }
+
     /// A new stream on the GPU of this number.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Gpu;
 use super::device::Device;
-use crate::Result;
+use crate::Error;
 
 /// A sequence of operations that was recorded once and runs again with one call, on the stream that it was recorded on.
 /// It keeps the memory that the operations use, also where a buffer is dropped; that memory is freed, and erased where
@@ -33,7 +33,7 @@ impl<D: Device> Graph<D> {
     ///
     /// # Errors
     /// What `work` gives, or `Device` where something cannot be recorded.
-    pub fn record(gpu: &Gpu<D>, work: impl FnOnce(&Gpu<D>) -> Result<()>) -> Result<Self> {
+    pub fn record<E: From<Error>>(gpu: &Gpu<D>, work: impl FnOnce(&Gpu<D>) -> Result<(), E>) -> Result<Self, E> {
         gpu.device.start_recording()?;
         let worked = work(gpu);
         // A recording ends in any case: the stream must be usable again.
@@ -46,7 +46,7 @@ impl<D: Device> Graph<D> {
     ///
     /// # Errors
     /// What the device reports.
-    pub fn replay(&self) -> Result<()> {
+    pub fn replay(&self) -> crate::Result<()> {
         self.gpu.device.replay(&self.graph)
     }
 }
@@ -75,7 +75,7 @@ impl<D: Device> Gpu<D> {
     /// gpu.synchronize()?;
     /// # Ok::<(), karat::Error>(())
     /// ```
-    pub fn fork(&self) -> Result<Self> {
+    pub fn fork(&self) -> crate::Result<Self> {
         Ok(Self { device: self.device.fork()?, ..self.clone() })
     }
 
@@ -83,7 +83,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Errors
     /// `Foreign` where neither was forked from the other or from a common one.
-    pub fn join(&self, beside: &Self) -> Result<()> {
+    pub fn join(&self, beside: &Self) -> crate::Result<()> {
         self.device.follow(&beside.device)
     }
 }

@@ -145,6 +145,11 @@ impl Lanes {
         }
     }
 
+    /// What tuning knows it by.
+    pub(crate) fn name(self) -> String {
+        format!("{}/{}", self.suffix(), self.word().bits())
+    }
+
     fn suffix(self) -> String {
         match self {
             Self::Shoup(_, limit) => format!("shoup{limit}"),
@@ -196,6 +201,18 @@ impl Geometry {
 
     pub(crate) const fn row_shared(&self) -> u32 {
         self.rows * ((1 << self.row_layers) + (1 << (self.row_layers - self.row_points)))
+    }
+
+    /// The launch of the columns of so many polynomials modulo one prime.
+    pub(crate) fn column_grid(&self, lanes: Lanes, polys: u32) -> Grid {
+        let blocks = polys * ((1 << self.row_layers) / self.columns);
+        Grid::new(blocks, self.column_threads(), self.column_shared() * lanes.word().bytes() as u32).early()
+    }
+
+    /// The launch of their rows.
+    pub(crate) fn row_grid(&self, lanes: Lanes, polys: u32) -> Grid {
+        let blocks = polys * ((1 << self.column_layers) / self.rows);
+        Grid::new(blocks, self.row_threads(), self.row_shared() * lanes.word().bytes() as u32).early()
     }
 
     /// Layers of the last group of the rows, whose twiddles lie apart: one entry a thread.

@@ -13,7 +13,7 @@ use crate::ring::{Ring, UserRing};
 use crate::{Error, Result};
 
 /// The form of the stored file; another one is not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// One candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,7 +99,7 @@ impl Cuda {
     /// # Errors
     /// What the device reports.
     pub fn tune(&self, mut seen: impl FnMut(&Measured)) -> Result<(Tuning, Vec<Measured>)> {
-        let (mut best, mut all) = (*self.tuning(), Vec::new());
+        let (mut best, mut all) = (self.tuning().clone(), Vec::new());
         let small: &[(bool, u32)] = &[(false, 4), (false, 5), (true, 4), (true, 5), (true, 6)];
         let shoup: &[(bool, u32)] = &[(false, 4), (false, 5), (false, 6)];
         let mut run = |found: Vec<Measured>| {
@@ -131,7 +131,7 @@ impl Cuda {
         set: impl Fn(&mut Tuning, WarpTuning),
     ) -> Result<Vec<Measured>> {
         let tunings = candidates.iter().map(|&(doubles, blocks)| {
-            let mut tuning = *best;
+            let mut tuning = best.clone();
             set(&mut tuning, WarpTuning { doubles, blocks });
             (format!("doubles {doubles}, blocks {blocks}"), tuning)
         });
@@ -145,8 +145,9 @@ impl Cuda {
         // The largest prime of 61 bits with 2^14 | q - 1 is beyond what `large` takes.
         let spec = "q=2305843009211596801,f=x^4096+1".parse()?;
         let ring = UserRing::<u64>::new(spec)?;
-        let tuning = *best;
-        let candidates = [11, 12].map(|log| (format!("fused to 2^{log}"), Tuning { fused_lanes: 1 << log, ..tuning }));
+        let tuning = best.clone();
+        let candidates =
+            [11, 12].map(|log| (format!("fused to 2^{log}"), Tuning { fused_lanes: 1 << log, ..tuning.clone() }));
         self.fastest("N = 2^12, 61 bits", &ring, 45, candidates.to_vec(), best)
     }
 
@@ -161,13 +162,13 @@ impl Cuda {
     ) -> Result<Vec<Measured>> {
         let mut all = Vec::new();
         for (choice, tuning) in &candidates {
-            let median_ns = self.clone().with_tuning(*tuning).time_products(ring, batch)?;
+            let median_ns = self.clone().with_tuning(tuning.clone()).time_products(ring, batch)?;
             all.push(Measured { what, choice: choice.clone(), median_ns, batch, chosen: false });
         }
         let fastest = (0..all.len()).min_by(|i, j| all[*i].median_ns.total_cmp(&all[*j].median_ns));
         if let Some(i) = fastest {
             all[i].chosen = true;
-            *best = candidates[i].1;
+            *best = candidates[i].1.clone();
         }
         Ok(all)
     }

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ntt_variant::{NttVariant, Scheme};
+use super::rns::Geometry;
+
 /// How products in registers are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WarpTuning {
@@ -19,7 +22,7 @@ pub struct WarpTuning {
 /// let gpu = gpu.with_tuning(Tuning { fused_lanes: 1 << 11, ..Tuning::default() });
 /// assert_eq!(gpu.tuning().fused_lanes, 2048);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tuning {
     /// Moduli below 2^14, N = 256, 512 and 1024.
     pub small: [WarpTuning; 3],
@@ -31,6 +34,31 @@ pub struct Tuning {
     pub node_layers: u32,
     /// Bytes of the columns that a block reads side by side.
     pub column_bytes: usize,
+    /// Shapes of RNS transforms, where they were tuned.
+    pub ntt: Vec<NttShape>,
+}
+
+/// The shape of RNS transforms that is fastest for some primes of one length.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NttShape {
+    /// The arithmetic.
+    pub lanes: String,
+    /// The logarithm of the length.
+    pub log_n: u32,
+    /// Primes that it was measured with.
+    pub primes: usize,
+    /// The shape, as [`NttVariant`] names it.
+    pub shape: String,
+}
+
+impl NttShape {
+    /// The shape, where the text is one that is possible.
+    pub(crate) fn geometry(&self) -> Option<Geometry> {
+        match NttVariant::parse(&format!("ntt:{}", self.shape)).ok()?.scheme {
+            Scheme::Shape(geometry) if geometry.fault().is_none() && geometry.log_n() == self.log_n => Some(geometry),
+            _ => None,
+        }
+    }
 }
 
 impl Tuning {
@@ -43,6 +71,7 @@ impl Tuning {
             && (1..=16).contains(&self.node_layers)
             && (8..=512).contains(&self.column_bytes)
             && self.column_bytes.is_power_of_two()
+            && self.ntt.iter().all(|shape| shape.geometry().is_some())
     }
 }
 
@@ -62,6 +91,7 @@ impl Default for Tuning {
             node_layers: 9,
             // Columns of 45 polynomials of 2^16 60-bit words: 54 µs with 32 bytes, 47 with 64, 45 with 128, 46 with 256.
             column_bytes: 128,
+            ntt: Vec::new(),
         }
     }
 }

@@ -4,8 +4,9 @@ use super::{Evaluator, Mode};
 use crate::arith::Word;
 use crate::ckks::context::Pooled;
 use crate::ckks::keys::SwitchKey;
+use crate::ckks::scale::Scale;
 use crate::ckks::{Ciphertext, Error, Result};
-use crate::rns::{Assign, RnsMul, View};
+use crate::rns::{Addend, RnsMul, View};
 
 impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
     /// `a · b`: in automatic mode relinearised and rescaled, one level lower; in manual mode in three parts, unless one
@@ -58,7 +59,7 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
 
     fn finish_product(&self, product: Ciphertext<B, W>) -> Result<Ciphertext<B, W>> {
         match self.mode {
-            Mode::Automatic => self.rescale(&self.relinearise(&product)?),
+            Mode::Automatic => self.relinearise_and_rescale(&product),
             Mode::Manual => Ok(product),
         }
     }
@@ -90,9 +91,18 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
         let key = self.keys.relinearisation()?;
         let digits = self.mod_up(a.level, a.view(2))?;
         let mut out = Ciphertext::new(&self.context, 2, a.level, a.scale.clone(), a.slots)?;
-        self.switch(a.level, &digits, None, key, &mut out)?;
-        let limbs = self.context.limbs(a.level);
-        self.context.backend.rns_assign(&self.context.plan, limbs, 2, Assign::Add, a.view(0), out.view_mut(0))?;
+        self.switch(a, 2, &digits, None, key, &mut out)?;
+        Ok(out)
+    }
+
+    /// A product of three parts in two again and one level lower: one division by the special primes and the level's
+    /// together, which rounds once.
+    fn relinearise_and_rescale(&self, a: &Ciphertext<B, W>) -> Result<Ciphertext<B, W>> {
+        let key = self.keys.relinearisation()?;
+        let scale = self.rescaled("rescale", a)?;
+        let digits = self.mod_up(a.level, a.view(2))?;
+        let mut out = Ciphertext::new(&self.context, 2, a.level - 1, scale, a.slots)?;
+        self.switch(a, 2, &digits, None, key, &mut out)?;
         Ok(out)
     }
 
@@ -107,10 +117,12 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
         Ok(digits)
     }
 
-    /// Digits times a key, divided by the special primes: the two parts of `out`.
+    /// Digits times a key, divided by the special primes, and the first `parts` parts of `a` (of their images, as of
+    /// the digits): the two parts of `out`. At the level below they are divided by that level's primes too.
     pub(super) fn switch(
         &self,
-        level: usize,
+        a: &Ciphertext<B, W>,
+        parts: usize,
         digits: &Pooled<B, W>,
         element: Option<u32>,
         key: &SwitchKey<B, W>,
@@ -118,12 +130,15 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
     ) -> Result<()> {
         let context = &self.context;
         let (backend, plan) = (&context.backend, &context.plan);
-        let tables = context.levels[level].switch.as_ref().ok_or_else(no_special_primes)?;
-        let count = context.extended(level).count();
+        let level = &context.levels[a.level];
+        let tables = level.switch.as_ref().ok_or_else(no_special_primes)?;
+        let down = level.both.as_ref().filter(|_| out.level < a.level).unwrap_or(&tables.down);
+        let count = context.extended(a.level).count();
         let mut sum = context.pooled(2 * count)?;
         let (digits, keys) = (digits.view(0, count), key.view(context));
-        backend.rns_key_product(plan, &tables.digits, element, digits, keys, sum.view_mut(0, count))?;
-        backend.rns_mod_down(plan, &tables.down, 2, sum.view(0, count), out.view_mut(0))?;
+        let addend = Some(Addend { view: a.view(0), polys: parts });
+        backend.rns_key_product(plan, &tables.digits, element, digits, keys, addend, sum.view_mut(0, count))?;
+        backend.rns_mod_down(plan, down, 2, sum.view(0, count), out.view_mut(0))?;
         Ok(())
     }
 
@@ -151,11 +166,16 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
         let context = &self.context;
         let tables = context.levels[a.level].rescale.as_ref();
         let tables = tables.ok_or(Error::LevelExhausted { operation: "rescale", needed: 1, level: a.level })?;
-        let scale = a.scale.shifted(context.parameters.dropped(a.level), -1);
-        let scale = context.check_scale("rescale", scale, a.level - 1)?;
+        let scale = self.rescaled("rescale", a)?;
         let mut out = Ciphertext::new(context, a.parts, a.level - 1, scale, a.slots)?;
         context.backend.rns_mod_down(&context.plan, tables, a.parts, a.view(0), out.view_mut(0))?;
         Ok(out)
+    }
+
+    /// The scale one level lower. Bounds: a level above 0.
+    fn rescaled(&self, operation: &'static str, a: &Ciphertext<B, W>) -> Result<Scale> {
+        let scale = a.scale.shifted(self.context.parameters.dropped(a.level), -1);
+        self.context.check_scale(operation, scale, a.level - 1)
     }
 }
 

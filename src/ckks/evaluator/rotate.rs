@@ -5,7 +5,7 @@ use crate::arith::Word;
 use crate::ckks::context::Pooled;
 use crate::ckks::keys::plan_inner_sum_steps;
 use crate::ckks::{Ciphertext, Error, Result};
-use crate::rns::{Assign, Domain, RnsMul, galois};
+use crate::rns::{RnsMul, galois};
 
 impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
     /// Rotates the slots by `step` to the left: slot `j` of the result is slot `j + step`. Negative steps go to the
@@ -61,14 +61,8 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
         element: u32,
     ) -> Result<Ciphertext<B, W>> {
         let key = self.keys.galois(element)?;
-        let context = &self.context;
-        let (backend, plan, limbs) = (&context.backend, &context.plan, context.limbs(a.level));
-        let mut out = Ciphertext::new(context, 2, a.level, a.scale.clone(), a.slots)?;
-        self.switch(a.level, digits, Some(element), key, &mut out)?;
-        let mut first = context.pooled(limbs.count())?;
-        let image = first.view_mut(0, limbs.count());
-        backend.rns_automorphism(plan, limbs, 1, element, Domain::Ntt, a.view(0), image)?;
-        backend.rns_assign(plan, limbs, 1, Assign::Add, first.view(0, limbs.count()), out.view_mut(0))?;
+        let mut out = Ciphertext::new(&self.context, 2, a.level, a.scale.clone(), a.slots)?;
+        self.switch(a, 1, digits, Some(element), key, &mut out)?;
         Ok(out)
     }
 

@@ -8,7 +8,7 @@ use super::subject::{Checked, Subject};
 use crate::Error;
 use crate::arith::Word;
 use crate::backend::Erase;
-use crate::rns::{Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut};
+use crate::rns::{Addend, Combine, Domain, Drop, Limbs, RnsMul, RnsRing, Rounding, Scalar, View, ViewMut};
 
 pub(super) fn operands<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>) -> Checked<()> {
     limbs(s)?;
@@ -100,7 +100,14 @@ fn tables<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>) -> Checked<()> {
         s.refuses(&alloc::format!("rns_key_switch({level}, {alpha})"), "InvalidLimbs", result, wrong_limbs)?;
     }
     let ks = backend.rns_key_switch(&s.plan, 1, usize::MAX, Rounding::Exact);
-    s.done("rns_key_switch with one large digit", ks)?;
+    let ks = s.done("rns_key_switch with one large digit", ks)?;
+    let a = s.room(full.count(), 2)?;
+    for polys in [0, 3, usize::MAX] {
+        let mut out = s.room(full.count(), 2)?;
+        let addend = Some(Addend { view: a.view(), polys });
+        let result = backend.rns_key_product(&s.plan, &ks, None, a.view(), a.view(), addend, out.view_mut());
+        s.refuses(&alloc::format!("an addend of {polys}"), "InvalidLimbs", result, wrong_limbs)?;
+    }
     let mut wrong = alloc::vec![
         (0, Drop::Last(1)),
         (1, Drop::Last(0)),
@@ -108,6 +115,9 @@ fn tables<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>) -> Checked<()> {
         (full.q, Drop::Last(full.q)),
         (full.q, Drop::Last(usize::MAX)),
         (full.q + 1, Drop::Last(1)),
+        (full.q, Drop::SpecialAndLast(full.q)),
+        (full.q, Drop::SpecialAndLast(usize::MAX)),
+        (full.q + 1, Drop::SpecialAndLast(1)),
         (0, Drop::Special),
     ];
     if full.p == 0 {
@@ -143,7 +153,7 @@ fn foreign<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>) -> Checked<()> {
     let mut out = s.room(full.count(), full.q.max(2))?;
     let result = backend.rns_mod_up(&s.plan, &ks, a.view(), out.view_mut());
     s.refuses("rns_mod_up with tables of another ring", "Foreign", result, is_foreign)?;
-    let result = backend.rns_key_product(&s.plan, &ks, None, a.view(), a.view(), out.view_mut());
+    let result = backend.rns_key_product(&s.plan, &ks, None, a.view(), a.view(), None, out.view_mut());
     s.refuses("rns_key_product with tables of another ring", "Foreign", result, is_foreign)?;
     let conversion = s.done("rns_conversion", backend.rns_conversion(&plan, &[0], &[1], Rounding::Fast))?;
     let result = backend.rns_convert(&s.plan, &conversion, 1, a.view(), out.view_mut());

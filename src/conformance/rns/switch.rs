@@ -7,7 +7,7 @@ use super::super::Pattern;
 use super::big::{Big, near_half};
 use super::subject::{Checked, Subject};
 use crate::arith::{Modulus, Word, bit_reverse};
-use crate::rns::{Drop, Limbs, RnsMul, Rounding};
+use crate::rns::{Addend, Drop, Limbs, RnsMul, Rounding};
 
 /// What conversions are tried on.
 #[derive(Debug, Clone, Copy)]
@@ -187,25 +187,39 @@ pub(super) fn key_product<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>) -> C
         let rows: Vec<usize> = s.ring.indices(limbs).collect();
         let orders: Vec<Vec<u32>> =
             rows.iter().map(|i| s.done("rns_order", s.backend.rns_order(&s.plan, *i))).collect::<Checked<_>>()?;
-        for (pattern, g) in [
-            (Pattern::Top, None),
-            (Pattern::Random, None),
-            (Pattern::Random, Some(5)),
-            (Pattern::Random, Some(2 * n as u32 - 1)),
-            (Pattern::Random, Some(4 * n as u32 + 3)),
+        // What the division by P is to have added: a multiple of P.
+        let special = s.of(Limbs { q: 0, p: full.p });
+        let product =
+            |l: usize| special.iter().fold(1, |product, p| primes[l].mul(product, primes[l].reduce(p.value())));
+        for (pattern, g, added) in [
+            (Pattern::Top, None, 0),
+            (Pattern::Top, None, 2),
+            (Pattern::Random, None, 1),
+            (Pattern::Random, Some(5), 0),
+            (Pattern::Random, Some(2 * n as u32 - 1), 1),
+            (Pattern::Random, Some(4 * n as u32 + 3), 2),
         ] {
             let everything = s.of(full);
             let (x, key) = (s.fill(&primes, digits, pattern), s.fill(&everything, 2 * digits, pattern));
             let (operand, keys) = (s.put(count, &x)?, s.put(full.count(), &key)?);
+            let z = s.fill(&primes[..level], added.max(1), pattern);
+            let third = s.put(level, &z)?;
+            let addend = (added > 0).then(|| Addend { view: third.view(), polys: added });
             let mut out = s.room(count, 2)?;
-            let result = s.backend.rns_key_product(&s.plan, &ks, g, operand.view(), keys.view(), out.view_mut());
+            let (digits_in, keys) = (operand.view(), keys.view());
+            let result = s.backend.rns_key_product(&s.plan, &ks, g, digits_in, keys, addend, out.view_mut());
             s.done("rns_key_product", result)?;
             let got = s.get("rns_key_product", &out)?;
             // Where each word's factor lies.
             let sources: Vec<Vec<usize>> = orders.iter().map(|order| images(order, g.unwrap_or(1))).collect();
-            let label = alloc::format!("key product, {level} primes by {alpha}, g = {g:?}, {}", pattern.name());
+            let label =
+                alloc::format!("key product, {level} primes by {alpha}, g = {g:?}, {added} added, {}", pattern.name());
             s.same(&label, count, &got, &all, |c, l, i| {
-                (0..digits).fold(0, |sum, d| {
+                let addend = match c < added && l < level {
+                    true => primes[l].mul(z[(c * level + l) * n + sources[l][i]].to_u64(), product(l)),
+                    false => 0,
+                };
+                (0..digits).fold(addend, |sum, d| {
                     let digit = x[(d * count + l) * n + sources[l][i]].to_u64();
                     let key = key[((2 * d + c) * full.count() + rows[l]) * n + i].to_u64();
                     primes[l].add(sum, primes[l].mul(digit, key))
@@ -238,6 +252,9 @@ pub(super) fn mod_down<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>) -> Chec
             if (1..level).contains(&drop) {
                 divided(s, level, Drop::Last(drop))?;
             }
+            if (1..level).contains(&drop) && !s.ring.p().is_empty() {
+                divided(s, level, Drop::SpecialAndLast(drop))?;
+            }
         }
     }
     Ok(())
@@ -248,6 +265,7 @@ fn divided<B: RnsMul<W>, W: Word>(s: &mut Subject<'_, B, W>, level: usize, drop:
     let (limbs, kept) = match drop {
         Drop::Special => (s.ring.at_level(level), level),
         Drop::Last(count) => (Limbs { q: level, p: 0 }, level - count),
+        Drop::SpecialAndLast(count) => (s.ring.at_level(level), level - count),
     };
     let md = s.done("rns_mod_down_tables", s.backend.rns_mod_down_tables(&s.plan, level, drop))?;
     let (primes, count) = (s.of(limbs), limbs.count());

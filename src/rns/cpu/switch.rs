@@ -10,8 +10,8 @@ use crate::Result;
 use crate::arith::Word;
 use crate::backend::Cpu;
 use crate::backend::cpu::scratch::with_scratch;
-use crate::rns::Limbs;
 use crate::rns::convert::{KeySwitchTables, ModDownTables, Owner};
+use crate::rns::{Limbs, Scalar};
 
 /// A key switch at one level, bound to the CPU.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct KeySwitch<W> {
     pub(super) ring: Owner,
     pub(super) limbs: Limbs,
     pub(super) digits: Vec<Digit<W>>,
+    special: Vec<u64>,
 }
 
 /// A digit: its own limbs, and the conversion to all others.
@@ -34,7 +35,7 @@ impl<W: Word> KeySwitch<W> {
             own: digit.own,
             conversion: digit.conversion.map(|tables| Conversion::new(plan, tables)),
         });
-        Self { ring: tables.ring, limbs: tables.limbs, digits: digits.collect() }
+        Self { ring: tables.ring, limbs: tables.limbs, digits: digits.collect(), special: tables.special }
     }
 }
 
@@ -94,6 +95,8 @@ impl Cpu {
         })
     }
 
+    /// The addend with how many polynomials it has.
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn key_product<W: Word>(
         &self,
         plan: &RnsPlan<W>,
@@ -101,6 +104,7 @@ impl Cpu {
         g: Option<u32>,
         digits: Rows<'_, W>,
         key: Rows<'_, W>,
+        addend: Option<(Rows<'_, W>, usize)>,
         out: RowsMut<'_, W>,
     ) {
         let images = g.map(|g| plan.images(g, plan.ring.indices(ks.limbs)));
@@ -113,26 +117,36 @@ impl Cpu {
             let kernels = &plan.primes[prime].kernels;
             let block = BLOCK.min(first.words.len());
             let pairs = first.words.chunks_exact_mut(block).zip(second.words.chunks_exact_mut(block));
-            with_scratch(if images.is_some() { count * block } else { 0 }, |gathered: &mut [W]| {
+            let addend = addend.filter(|_| limb < ks.limbs.q);
+            // What is read: the digits, then the addend.
+            let added = addend.map_or(0, |(_, polys)| polys);
+            let source = |i: usize| match addend {
+                Some((addend, _)) if i >= count => addend.get(i - count, limb),
+                _ => digits.get(i, limb),
+            };
+            with_scratch(if images.is_some() { (count + added) * block } else { 0 }, |gathered: &mut [W]| {
                 for (x, (first, second)) in pairs.enumerate() {
                     let range = x * block..(x + 1) * block;
                     if let Some(images) = &images {
-                        let sources = &images.of(limb)[range.clone()];
-                        for (d, gathered) in gathered.chunks_exact_mut(block).enumerate() {
-                            let digit = digits.get(d, limb);
-                            for (word, source) in gathered.iter_mut().zip(sources) {
-                                *word = digit[*source as usize];
+                        let places = &images.of(limb)[range.clone()];
+                        for (i, gathered) in gathered.chunks_exact_mut(block).enumerate() {
+                            let words = source(i);
+                            for (word, place) in gathered.iter_mut().zip(places) {
+                                *word = words[*place as usize];
                             }
                         }
                     }
-                    let digit = |d: usize| match images {
-                        Some(_) => &gathered[d * block..][..block],
-                        None => &digits.get(d, limb)[range.clone()],
+                    let read = |i: usize| match images {
+                        Some(_) => &gathered[i * block..][..block],
+                        None => &source(i)[range.clone()],
                     };
                     let keys = |c: usize| (0..count).map(|d| &key.get(2 * d + c, prime)[range.clone()]).collect();
-                    let digits: Vec<&[W]> = (0..count).map(digit).collect();
+                    let digits: Vec<&[W]> = (0..count).map(read).collect();
                     let keys: [Vec<&[W]>; 2] = [keys(0), keys(1)];
                     kernels.dots(&digits, [&keys[0], &keys[1]], [first, second]);
+                    for (i, out) in [first, second].into_iter().enumerate().take(added) {
+                        kernels.scalar(Scalar::MulAdd, ks.special[limb], read(count + i), out);
+                    }
                 }
             });
         });

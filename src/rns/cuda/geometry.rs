@@ -1,8 +1,8 @@
 //! Which arithmetic and which shape a transform has on a device.
 
 use crate::backend::cuda::Limits;
-use crate::backend::cuda::WordClass;
 use crate::backend::cuda::rns::{Arithmetic, Geometry, Lanes, NttVariant, Scheme, emulated_transforms};
+use crate::backend::cuda::{NttShape, WordClass};
 use crate::{Error, Result};
 
 /// Primes of double-precision lanes are below this power of two.
@@ -50,7 +50,17 @@ const LEAST_LOG_N: u32 = 10;
 /// Layers of a pass where nothing says otherwise.
 const PASS: u32 = 4;
 
-pub(super) fn shape(limits: &Limits, variant: NttVariant, lanes: Lanes, log_n: u32, primes: usize) -> Result<Shape> {
+/// The shape of a plan. `tuned` are shapes that were measured on this device.
+pub(super) fn shape(
+    limits: &Limits,
+    variant: NttVariant,
+    tuned: &[NttShape],
+    lanes: Lanes,
+    log_n: u32,
+    primes: usize,
+) -> Result<Shape> {
+    let automatic =
+        |lanes, log_n, primes| measured(tuned, lanes, log_n, primes).unwrap_or_else(|| automatic(lanes, log_n, primes));
     let shape = match variant.scheme {
         Scheme::Passes(layers) => return Ok(Shape::Passes(layers)),
         _ if log_n < LEAST_LOG_N => return Ok(Shape::Passes(PASS)),
@@ -171,8 +181,15 @@ const WORD32: [Entry; 7] = [
     (17, ANY, [4, 4, 16, 4, 2, 5, 8]),  // 45: 17.3 + 17.6
 ];
 
+/// The shape that was tuned for this length: with as many primes or the next number above, or with the most.
+fn measured(tuned: &[NttShape], lanes: Lanes, log_n: u32, primes: usize) -> Option<Geometry> {
+    let fits = |shape: &&NttShape| shape.log_n == log_n && shape.lanes == lanes.name();
+    let above = tuned.iter().filter(fits).filter(|shape| shape.primes >= primes).min_by_key(|shape| shape.primes);
+    above.or_else(|| tuned.iter().filter(fits).max_by_key(|shape| shape.primes))?.geometry()
+}
+
 /// The measured shape for the longest length that is not longer.
-fn automatic(lanes: Lanes, log_n: u32, primes: usize) -> Geometry {
+pub(super) fn automatic(lanes: Lanes, log_n: u32, primes: usize) -> Geometry {
     let entries: &[Entry] = match lanes {
         Lanes::Double => &DOUBLE,
         _ if lanes.word() == WordClass::Word64 => &WORD64,

@@ -115,7 +115,7 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
         let largest = ring.primes().iter().copied().max().unwrap_or(0);
         let lanes = lanes(&limits, gpu.ntt(), W::WIDTH, largest)?;
         let word = lanes.word();
-        let shape = shape(&limits, gpu.ntt(), lanes, n.ilog2(), ring.primes().len())?;
+        let shape = shape(&limits, gpu.ntt(), &gpu.tuning().ntt, lanes, n.ilog2(), ring.primes().len())?;
         let geometry = match &shape {
             Shape::Passes(_) => None,
             Shape::Two(geometry) | Shape::Mixed(_, geometry) => Some(geometry),
@@ -178,9 +178,17 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
         RnsLaunch { polys: polys as u32, limbs: limbs.count() as u32, q_limbs: limbs.q as u32, ..self.launch }
     }
 
-    /// The index of each limb's prime starts at `first` instead.
-    pub(super) fn launch_from(&self, first: usize, count: usize, polys: usize) -> RnsLaunch {
-        RnsLaunch { polys: polys as u32, limbs: count as u32, q_limbs: 0, special: first as u32, ..self.launch }
+    /// For limbs whose primes the kernel finds elsewhere.
+    pub(super) fn launch_of(&self, count: usize, polys: usize) -> RnsLaunch {
+        self.launch(Limbs { q: count, p: 0 }, polys)
+    }
+
+    /// The primes of `Q` start at `first` instead, and so must the launch's factors.
+    pub(super) fn launch_from(&self, first: usize, limbs: Limbs, polys: usize) -> RnsLaunch {
+        let primes = self.launch.primes + (first * size_of::<RnsPrime>()) as u64;
+        let tables = self.launch.tables + self.launch.table_len * (first * self.lanes.twiddle_bytes()) as u64;
+        let special = self.launch.special - first as u32;
+        RnsLaunch { primes, tables, special, ..self.launch(limbs, polys) }
     }
 }
 

@@ -51,6 +51,8 @@ pub struct KeySwitch<D: Device> {
     convert: RnsConvert,
     /// The inverse transforms' factors, which make digits.
     factors: u64,
+    /// The product of the special primes, one factor a prime of `Q`.
+    special: u64,
     memory: D::Memory,
 }
 
@@ -64,8 +66,6 @@ pub struct ModDown<D: Device> {
     /// The inverse of the dropped primes, one factor a kept prime.
     inverses: u64,
     scalars: Box<[RnsFactor; MAX_PRIMES]>,
-    /// The index of the first dropped prime.
-    first: usize,
     memory: D::Memory,
 }
 
@@ -197,6 +197,10 @@ impl<D: Device> KeySwitch<D> {
         let mut blob = Blob::new();
         let convert = rows.add(&mut blob);
         let factors = blob.add(&scaled(plan.lanes.word(), plan.ring.primes(), &values, &plan.first_twiddles));
+        let special = tables.special.iter().enumerate();
+        let special: Vec<RnsFactor> =
+            special.map(|(i, product)| factor(plan.lanes.word(), *product, plan.ring.prime(i))).collect();
+        let special = blob.add(&special);
         let memory = blob.upload(gpu.device())?;
         let base = memory.address();
         Ok(Self {
@@ -215,6 +219,7 @@ impl<D: Device> KeySwitch<D> {
                 ..located(convert, base)
             },
             factors: base + factors,
+            special: base + special,
             memory,
         })
     }
@@ -254,7 +259,6 @@ impl<D: Device> ModDown<D> {
             factors: base + factors,
             inverses: base + inverses,
             scalars,
-            first: conversion.from[0],
             memory,
         })
     }
@@ -277,11 +281,10 @@ impl<D: Device> Gpu<D> {
             let convert = RnsConvert { targets: conversion.sources, ..conversion.convert };
             let out_digits = RnsView { words: digits, stride };
             let factors = conversion.digit_factors;
-            let launch =
-                RnsLaunch { a, out: out_digits, factors, convert, ..plan.launch_from(0, conversion.from, polys) };
+            let launch = RnsLaunch { a, out: out_digits, factors, convert, ..plan.launch_of(conversion.from, polys) };
             self.rns_words(plan, "digits", 1, &launch)?;
             let convert = RnsConvert { digits, ..conversion.convert };
-            let launch = RnsLaunch { out, convert, ..plan.launch_from(0, conversion.to, polys) };
+            let launch = RnsLaunch { out, convert, ..plan.launch_of(conversion.to, polys) };
             self.rns_words(plan, "convert", 1, &launch)
         })
     }
@@ -320,6 +323,21 @@ impl<D: Device> Gpu<D> {
         })
     }
 
+    /// Products of digits and a key, the two operands of the launch, and `added` polynomials of its third.
+    pub(super) fn key_product<W: Word>(
+        &self,
+        plan: &RnsPlan<D, W>,
+        ks: &KeySwitch<D>,
+        added: u32,
+        launch: RnsLaunch,
+    ) -> Result<()> {
+        self.device().keep(&ks.memory);
+        let convert = RnsConvert { room: plan.room, ..RnsConvert::default() };
+        let terms = ks.own.len() as u32;
+        let launch = RnsLaunch { factors: ks.special, convert, terms, op: added, ..launch };
+        self.rns_words(plan, "key_product", 1, &launch)
+    }
+
     /// Divides by the dropped primes.
     pub(super) fn mod_down<W: Word>(
         &self,
@@ -334,8 +352,10 @@ impl<D: Device> Gpu<D> {
         self.device().with_scratch(polys * dropped * n * size_of::<W>(), |scratch| {
             let coefficients = RnsView { words: scratch, stride: dropped as u64 };
             let from = after::<W>(a, n, md.kept.count());
-            let launch = plan.launch_from(md.first, dropped, polys);
-            self.rns_inverse(plan, &RnsLaunch { a: from, out: coefficients, factors: md.factors, ..launch })?;
+            let limbs = Limbs { q: md.limbs.q - md.kept.q, p: md.limbs.p };
+            let factors = md.factors + (2 * md.kept.q * size_of::<RnsFactor>()) as u64;
+            let launch = plan.launch_from(md.kept.q, limbs, polys);
+            self.rns_inverse(plan, &RnsLaunch { a: from, out: coefficients, factors, ..launch })?;
             let convert = RnsConvert { digits: scratch, ..md.convert };
             let launch = RnsLaunch { a, out, convert, factors: md.inverses, ..plan.launch(md.kept, polys) };
             if self.rns_forward_converted(plan, &launch, "subtract_rows")? {

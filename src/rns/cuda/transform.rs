@@ -34,15 +34,11 @@ impl<D: Device> Gpu<D> {
     }
 
     fn columns<W: Word>(&self, plan: &RnsPlan<D, W>, g: &Geometry, kernel: Kernel, launch: &RnsLaunch) -> Result<()> {
-        let blocks = launch.polys * launch.limbs * ((1 << g.row_layers) / g.columns);
-        let shared = g.column_shared() * plan.lanes.word().bytes() as u32;
-        self.two(plan, kernel, Grid::new(blocks, g.column_threads(), shared).early(), launch)
+        self.two(plan, kernel, g.column_grid(plan.lanes, launch.polys * launch.limbs), launch)
     }
 
     fn rows<W: Word>(&self, plan: &RnsPlan<D, W>, g: &Geometry, kernel: Kernel, launch: &RnsLaunch) -> Result<()> {
-        let blocks = launch.polys * launch.limbs * ((1 << g.column_layers) / g.rows);
-        let shared = g.row_shared() * plan.lanes.word().bytes() as u32;
-        self.two(plan, kernel, Grid::new(blocks, g.row_threads(), shared).early(), launch)
+        self.two(plan, kernel, g.row_grid(plan.lanes, launch.polys * launch.limbs), launch)
     }
 
     fn two<W: Word>(&self, plan: &RnsPlan<D, W>, kernel: Kernel, grid: Grid, launch: &RnsLaunch) -> Result<()> {

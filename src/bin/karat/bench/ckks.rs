@@ -5,11 +5,12 @@ mod case;
 use std::time::{Duration, Instant};
 
 use karat::arith::Word;
-use karat::ckks::Result as CkksResult;
 use karat::rns::RnsMul;
 use karat::{AnyBackend, Backend};
 use serde::Serialize;
 
+#[cfg(feature = "cuda")]
+use super::rns::time as replayed;
 use crate::failure::Failure;
 use crate::output::{Output, Summary, complain, progress};
 use case::{Case, Op, Subject};
@@ -37,6 +38,9 @@ struct Row {
 const BUDGET: Duration = Duration::from_millis(600);
 /// and this many samples at least.
 const LEAST: usize = 5;
+/// Operations of one recording, one behind the other.
+#[cfg(feature = "cuda")]
+const REPEATS: usize = 5;
 
 /// The median of a call's times, in nanoseconds.
 fn median(mut call: impl FnMut() -> Result<(), Failure>) -> Result<f64, Failure> {
@@ -78,8 +82,8 @@ pub fn run(backend: &AnyBackend, filter: Option<&str>, out: &mut Output) -> Resu
         bar.set_message(subject.name);
         let done = |_: &Op| bar.inc(1);
         pool.install(|| match subject.word_bits {
-            32 => measure::<_, u32>(backend, subject, ops, done, &mut rows, &mut wrong),
-            _ => measure::<_, u64>(backend, subject, ops, done, &mut rows, &mut wrong),
+            32 => measure::<u32>(backend, subject, ops, done, &mut rows, &mut wrong),
+            _ => measure::<u64>(backend, subject, ops, done, &mut rows, &mut wrong),
         })?;
     }
     bar.finish_and_clear();
@@ -90,28 +94,39 @@ pub fn run(backend: &AnyBackend, filter: Option<&str>, out: &mut Output) -> Resu
     Ok(Summary { passed: rows.len() as u64, failed: wrong.len() as u64, skipped: 0 })
 }
 
-fn measure<B: RnsMul<W>, W: Word>(
-    backend: &B,
+/// The median time of an operation: on a GPU that of a recording which is replayed.
+fn time<W: Word>(backend: &AnyBackend, case: &Case<AnyBackend, W>, op: Op) -> Result<f64, Failure>
+where
+    AnyBackend: RnsMul<W>,
+{
+    #[cfg(feature = "cuda")]
+    if let AnyBackend::Cuda(gpu) = backend {
+        return Ok(replayed(gpu, REPEATS, |_| case.run(op))? * 1e3);
+    }
+    median(|| {
+        case.run(op)?;
+        Ok(backend.synchronize()?)
+    })
+}
+
+fn measure<W: Word>(
+    backend: &AnyBackend,
     subject: &Subject,
     ops: &[Op],
     done: impl Fn(&Op),
     rows: &mut Vec<Row>,
     wrong: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    let case = Case::<B, W>::new(backend.clone(), &subject.literal)?;
+    let case = Case::<AnyBackend, W>::new(backend.clone(), &subject.literal)?;
     let parameters = case.parameters();
-    let how = if backend.name() == "cuda" { "1 stream" } else { "1 thread" };
+    let how = if backend.name() == "cuda" { "graph replay" } else { "1 thread" };
     for op in ops {
         if !case.is_right(*op)? {
             wrong.push(format!("{}/{}/{}", op.name(), subject.name, backend.name()));
             done(op);
             continue;
         }
-        let run = || -> CkksResult<()> {
-            case.run(*op)?;
-            Ok(backend.synchronize()?)
-        };
-        let median_ns = median(|| Ok(run()?))? / op.count() as f64;
+        let median_ns = time(backend, &case, *op)? / op.count() as f64;
         rows.push(Row {
             suite: "ckks",
             op: op.name(),

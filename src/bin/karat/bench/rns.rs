@@ -143,7 +143,11 @@ impl Case {
 }
 
 /// Median microseconds of one of `repeats` calls, recorded together and replayed.
-fn time(gpu: &Cuda, repeats: usize, mut work: impl FnMut(usize) -> Result<(), Error>) -> Result<f64, Failure> {
+pub fn time<E>(gpu: &Cuda, repeats: usize, mut work: impl FnMut(usize) -> Result<(), E>) -> Result<f64, Failure>
+where
+    E: From<Error>,
+    Failure: From<E>,
+{
     let graph = Graph::record(gpu, |_| (0..repeats).try_for_each(&mut work))?;
     for _ in 0..3 {
         graph.replay()?;

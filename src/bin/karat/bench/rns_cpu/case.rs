@@ -145,7 +145,7 @@ impl<'a, W: Word> Case<'a, W> {
                 None => Ok(()),
             },
             Op::ModUp => backend.rns_mod_up(plan, &self.key_switch, a, out),
-            Op::KeyProduct => backend.rns_key_product(plan, &self.key_switch, None, a, a, out),
+            Op::KeyProduct => backend.rns_key_product(plan, &self.key_switch, None, a, a, None, out),
             Op::ModDown => match &self.mod_down {
                 Some(tables) => backend.rns_mod_down(plan, tables, polys, a, out),
                 None => Ok(()),
