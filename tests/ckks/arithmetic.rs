@@ -1,9 +1,9 @@
 //! Every operation against plain complex arithmetic, and errors against their estimates.
 
-use karat::ckks::{Chain, Complex64, Literal, Noise, Plaintext, PrecisionReport, Special};
+use karat::ckks::{Chain, Complex64, Literal, Noise, Plaintext, Special};
 use karat::rns::RnsMul;
 
-use crate::setup::{Setup, literal, random, values};
+use crate::setup::{Setup, literal, measured, random, values};
 
 fn zip(a: &[Complex64], b: &[Complex64], op: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
     a.iter().zip(b).map(|(a, b)| op(*a, *b)).collect()
@@ -100,12 +100,6 @@ pub fn words_of_32_bits<B: RnsMul<u32>>(backend: B) {
     let rotated = evaluator.rotate(&product, 3).unwrap();
     let wanted: Vec<_> = (0..512).map(|j| (j + 3) % 512).map(|j| a[j] * b[j] * a[j]).collect();
     setup.expect(&rotated, &wanted, 33.0);
-}
-
-/// Bits of the errors' standard deviation, over both parts of all slots.
-fn measured(wanted: &[Complex64], got: &[Complex64]) -> f64 {
-    let report = PrecisionReport::new(wanted, got);
-    (report.real.std + report.imaginary.std) / 2.0
 }
 
 pub fn fresh_noise<B: RnsMul<u64>>(backend: B) {

@@ -9,6 +9,7 @@ mod parameters;
 mod polynomials;
 mod setup;
 mod sharing;
+mod sizes;
 mod transforms;
 
 /// One test for each check and backend; one that this machine lacks is said and skipped.
@@ -46,3 +47,45 @@ on_every_level! {
     sharing: sixteen_threads, two_contexts, memory_is_used_again, published_values;
     bytes: objects_come_back, hostile_bytes, golden_bytes;
 }
+
+/// Lengths for which the errors of all operations are measured; the long ones, and ten thousand operations, where they
+/// are asked for: `cargo test --release --features cuda --test ckks -- --ignored`.
+macro_rules! sizes_on_every_level {
+    ($($level:ident $name:literal $feature:meta),+) => {
+        mod sizes_on {
+            $(#[cfg($feature)]
+            mod $level {
+                sizes_on_every_level!(@length $name, [] n10 10, n12 12);
+                sizes_on_every_level!(@length $name, [#[ignore = "takes minutes"]] n13 13, n14 14, n15 15, n16 16);
+
+                #[test]
+                #[ignore = "takes minutes"]
+                fn ten_thousand_operations() {
+                    if let Some(backend) = crate::setup::backend($name) {
+                        crate::sizes::ten_thousand_operations(backend);
+                    }
+                }
+            })+
+        }
+    };
+    (@length $name:literal, $ignore:tt $($test:ident $log_n:literal),+) => {
+        $(sizes_on_every_level!(@one $name, $ignore $test $log_n);)+
+    };
+    (@one $name:literal, [$($ignore:tt)*] $test:ident $log_n:literal) => {
+        #[test]
+        $($ignore)*
+        fn $test() {
+            if let Some(backend) = crate::setup::backend($name) {
+                crate::sizes::every_operation(backend, $log_n);
+            }
+        }
+    };
+}
+
+sizes_on_every_level! {
+    scalar "scalar" all(), avx2 "avx2" all(), avx512 "avx512" all(), cuda "cuda" feature = "cuda"
+}
+
+/// Operations on a GPU's ciphertexts, recorded once and replayed on other values; several streams.
+#[cfg(feature = "cuda")]
+mod recorded;

@@ -4,8 +4,8 @@ use chacha20::ChaCha20Rng;
 use karat::AnyBackend;
 use karat::arith::Word;
 use karat::ckks::{
-    Chain, Ciphertext, Ckks, Complex64, KeyPlan, KeySet, Literal, Parameters, PublicKey, SecretKey, SecretKind,
-    Security, Special,
+    Chain, Ciphertext, Ckks, Complex64, KeyPlan, KeySet, Literal, Parameters, PrecisionReport, PublicKey, SecretKey,
+    SecretKind, Security, Special,
 };
 use karat::rns::RnsMul;
 use rand_core::SeedableRng;
@@ -15,6 +15,8 @@ pub fn backend(name: &str) -> Option<AnyBackend> {
     match AnyBackend::from_name(name) {
         Ok(backend) => Some(backend),
         Err(error) => {
+            let required = std::env::var("KARAT_REQUIRE").unwrap_or_default();
+            assert!(!required.split(',').any(|required| required.trim() == name), "KARAT_REQUIRE: {error}");
             println!("skipped: {error}");
             None
         }
@@ -82,6 +84,12 @@ impl<B: RnsMul<W>, W: Word> Setup<B, W> {
             );
         }
     }
+}
+
+/// Bits of the errors' standard deviation, over both parts of all slots.
+pub fn measured(wanted: &[Complex64], got: &[Complex64]) -> f64 {
+    let report = PrecisionReport::new(wanted, got);
+    (report.real.std + report.imaginary.std) / 2.0
 }
 
 /// Distinct complex values of at most 1, deterministic.
