@@ -5,7 +5,6 @@
 // A block's index counts polynomials fastest: blocks that run together share twiddles.
 
 #include "rns_group.cuh"
-#include "rns_convert.cuh"
 
 typedef KARAT_RNS_LANES L;
 typedef L::Lane Lane;
@@ -38,7 +37,7 @@ DEVICE Block block_of(const RnsLaunch& launch, u32 parts) {
     return Block{poly, limb, prime, rest % parts, static_cast<const Twiddle*>(launch.tables) + prime * launch.table_len};
 }
 
-// Whether a block's limb belongs to its digit: nothing to convert.
+// Whether a block's limb belongs to its digit: nothing is to be transformed.
 DEVICE bool is_source(const RnsLaunch& launch, const Block& at) {
     u32 begin = at.poly * launch.convert.source_step;
     return launch.convert.own && at.limb - begin < launch.convert.source_step && at.limb < launch.q_limbs;
@@ -67,30 +66,26 @@ DEVICE void forward_columns_from(const L& m, Lane* v, u32 thread, const Twiddle*
     }
 }
 
-template <bool CONVERT>
+template <bool EXTEND>
 DEVICE void forward_columns(const RnsLaunch& launch) {
     DYN_SHARED(Word, shared);
     Block at = block_of(launch, ROW / COLUMNS);
-    if (CONVERT) wait_for_launch_before();
-    if (CONVERT && is_source(launch, at)) return;
-    const RnsPrime& prime = launch.primes[at.prime];
-    L m(prime);
+    if (EXTEND && is_source(launch, at)) {
+        wait_for_launch_before();
+        return;
+    }
+    L m(launch.primes[at.prime]);
     u32 thread = thread_index() / COLUMNS, column = thread_index() % COLUMNS;
     u32 begin = at.part * COLUMNS + column;
     ColumnExchange x{shared + column};
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, 0> First;
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, ColumnGroups::COUNT - 1> Last;
     Lane v[1 << COLUMN_POINTS];
-    if (!CONVERT) wait_for_launch_before();
+    wait_for_launch_before();
     const Word* in = limb_of<const Word>(launch, launch.a, at.poly, at.limb);
     UNROLL for (int j = 0; j < First::UNITS; j++) {
-        u32 lane = First::lane(First::unit(thread, j)) * ROW + begin;
-        const Word* first = in + lane;
-        UNROLL for (int k = 0; k < First::LANES; k++) {
-            constexpr u32 STEP = ROW << First::SHIFT;
-            v[j * First::LANES + k] = L::load(CONVERT ? converted<Word>(launch, prime, at.poly, at.limb, lane + k * STEP)
-                                                      : first[k * STEP]);
-        }
+        const Word* first = in + First::lane(First::unit(thread, j)) * ROW + begin;
+        UNROLL for (int k = 0; k < First::LANES; k++) v[j * First::LANES + k] = L::load(first[k * (ROW << First::SHIFT)]);
     }
     forward_columns_from<0, L::ENTRY>(m, v, thread, at.table, x);
     release_launch_after();
@@ -102,7 +97,8 @@ DEVICE void forward_columns(const RnsLaunch& launch) {
 }
 
 KERNEL_BOUNDS(forward_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLOCKS) { forward_columns<false>(launch); }
-KERNEL_BOUNDS(convert_columns, RnsLaunch, KARAT_COLUMN_THREADS, 1) { forward_columns<true>(launch); }
+// Of digits: their own limbs are left out.
+KERNEL_BOUNDS(extend_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLOCKS) { forward_columns<true>(launch); }
 
 template <int GROUP>
 DEVICE void inverse_columns_from(const L& m, Lane* v, u32 thread, const Twiddle* table, ColumnExchange x,

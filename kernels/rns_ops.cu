@@ -5,11 +5,8 @@
 typedef KARAT_WORD Word;
 typedef Double<Word>::type Wide;
 
-// Words that a thread moves together.
-constexpr u32 PACK = 16 / sizeof(Word);
-struct alignas(16) Pack {
-    Word words[PACK];
-};
+typedef PackOf<Word> Pack;
+constexpr u32 PACK = Pack::COUNT, LOG_PACK = Pack::LOG;
 
 // One scalar a limb, by value.
 struct RnsScalars {
@@ -34,8 +31,6 @@ DEVICE At at_of(const RnsLaunch& launch, u64 index, u32 log_step) {
 DEVICE u64 work_of(const RnsLaunch& launch, u32 log_step) {
     return static_cast<u64>(launch.polys * launch.limbs) << (launch.log_n - log_step);
 }
-
-constexpr u32 LOG_PACK = PACK == 2 ? 1 : 2;
 
 template <class F>
 DEVICE void each(const RnsLaunch& launch, u32 log_step, F work) {
@@ -88,13 +83,17 @@ KERNEL(digits, RnsLaunch) {
     });
 }
 
-// The targets' primes are `targets[limb]`.
+// The targets' primes are `targets[limb]`. Targets are shared out among `parts` threads for each pack.
 KERNEL(convert, RnsLaunch) {
-    each(launch, 0, [&](const At& at) {
-        const RnsPrime& prime = launch.primes[launch.convert.targets[at.limb]];
-        limb_of<Word>(launch, launch.out, at.poly, at.limb)[at.lane] =
-            converted<Word>(launch, prime, at.poly, at.limb, at.lane);
-    });
+    u32 log_packs = launch.log_n - LOG_PACK, parts = launch.convert.parts;
+    u32 part = (launch.limbs + parts - 1) / parts;
+    u64 work = static_cast<u64>(launch.polys * parts) << log_packs;
+    for (u64 i = block_index() * static_cast<u64>(thread_count()) + thread_index(); i < work;
+         i += static_cast<u64>(block_count()) * thread_count()) {
+        u32 rest = static_cast<u32>(i >> log_packs), first = rest % parts * part;
+        u32 lane = (static_cast<u32>(i) & ((1u << log_packs) - 1)) << LOG_PACK;
+        convert<Word>(launch, rest / parts, lane, first, smaller(first + part, launch.limbs));
+    }
 }
 
 DEVICE u32 reversed(u32 x, u32 bits) { return reverse_bits(x) >> (32 - bits); }
@@ -149,29 +148,49 @@ KERNEL(tensor, RnsLaunch) {
 // Launched for one polynomial: `terms` digits in a, twice as many polynomials of all primes in b, two out. To the limbs
 // of Q `op` polynomials of c are added, times the limb's factor.
 KERNEL(key_product, RnsLaunch) {
-    each(launch, 0, [&](const At& at) {
+    each(launch, LOG_PACK, [&](const At& at) {
         const RnsPrime& prime = launch.primes[at.prime];
         Modulus<Word> m = prime.modulus<Word>();
         Shoup<Word> one = prime.one.as<Word>();
-        u32 from = launch.galois == 1 ? at.lane : image(at.lane, launch.galois, launch.log_n);
-        Word total[2] = {0, 0};
-        for (u32 first = 0; first < launch.terms; first += launch.convert.room) {
-            u32 end = smaller(first + launch.convert.room, launch.terms);
-            Wide sums[2] = {0, 0};
-            for (u32 d = first; d < end; d++) {
-                Wide digit = limb_of<const Word>(launch, launch.a, d, at.limb)[from];
-                UNROLL for (u32 c = 0; c < 2; c++)
-                    sums[c] += digit * limb_of<const Word>(launch, launch.b, 2 * d + c, at.prime)[at.lane];
+        u32 from[PACK];
+        UNROLL for (u32 l = 0; l < PACK; l++) from[l] = image(at.lane + l, launch.galois, launch.log_n);
+        auto read = [&](const RnsView& view, u32 poly) {
+            const Word* words = limb_of<const Word>(launch, view, poly, at.limb);
+            if (launch.galois == 1) return *reinterpret_cast<const Pack*>(words + at.lane);
+            Pack pack;
+            UNROLL for (u32 l = 0; l < PACK; l++) pack.words[l] = words[from[l]];
+            return pack;
+        };
+        auto key = [&](u32 poly) {
+            return *reinterpret_cast<const Pack*>(limb_of<const Word>(launch, launch.b, poly, at.prime) + at.lane);
+        };
+        Sum<Word> sums[2][PACK];
+        for (u32 first = 0; first < launch.terms; first += Sum<Word>::ROOM) {
+            // All that is read first, so that loads wait together.
+            Pack digits[Sum<Word>::ROOM], keys[2][Sum<Word>::ROOM];
+            UNROLL for (u32 i = 0; i < Sum<Word>::ROOM; i++) {
+                if (first + i >= launch.terms) continue;
+                digits[i] = read(launch.a, first + i);
+                UNROLL for (u32 c = 0; c < 2; c++) keys[c][i] = key(2 * (first + i) + c);
             }
-            UNROLL for (u32 c = 0; c < 2; c++) total[c] = m.add(total[c], m.redc(sums[c]));
+            UNROLL for (u32 i = 0; i < Sum<Word>::ROOM; i++) {
+                if (first + i >= launch.terms) continue;
+                UNROLL for (u32 c = 0; c < 2; c++)
+                    UNROLL for (u32 l = 0; l < PACK; l++) sums[c][l].add(digits[i].words[l], keys[c][i].words[l]);
+            }
+            UNROLL for (u32 c = 0; c < 2; c++)
+                UNROLL for (u32 l = 0; l < PACK; l++) sums[c][l].settle(m.q);
         }
         UNROLL for (u32 c = 0; c < 2; c++) {
-            Word sum = m.mul(total[c], one);
-            if (c < launch.op && at.limb < launch.q_limbs) {
-                Word addend = limb_of<const Word>(launch, launch.c, c, at.limb)[from];
-                sum = m.add(sum, m.mul(addend, launch.factors[at.limb].as<Word>()));
+            Pack total, addend;
+            bool added = c < launch.op && at.limb < launch.q_limbs;
+            if (added) addend = read(launch.c, c);
+            UNROLL for (u32 l = 0; l < PACK; l++) {
+                total.words[l] = m.mul(m.redc(sums[c][l].value), one);
+                if (added)
+                    total.words[l] = m.add(total.words[l], m.mul(addend.words[l], launch.factors[at.limb].as<Word>()));
             }
-            limb_of<Word>(launch, launch.out, c, at.limb)[at.lane] = sum;
+            *pack_of(launch, launch.out, At{c, at.limb, at.prime, at.lane}) = total;
         }
     });
 }

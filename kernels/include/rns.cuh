@@ -43,7 +43,8 @@ struct RnsConvert {
     const u32* targets;            // primes of the targets, where they are not those of the limbs
     u32 digit_stride;              // limbs from one polynomial's digits to the next
     u32 source_step, source_total; // polynomial k has sources [k * step, min(k * step + width, total))
-    u32 width, table_step, exact, room;
+    u32 width, table_step, exact;
+    u32 parts;                     // threads that share the targets of a pack of coefficients
     u32 own;                       // whether targets among the sources are left out
 };
 

@@ -54,7 +54,8 @@ pub fn every_operation<B: RnsMul<u64>>(backend: B, log_n: u32) {
     let scaled = |deviation: f64| deviation * x.scale().log2().exp2();
     near("multiply, three parts", &three, &product, scaled(both));
     near("relinearise", &manual.relinearise(&three).unwrap(), &product, scaled(both));
-    near("rescale", &manual.rescale(&three).unwrap(), &product, rounded(both));
+    let two = manual.relinearise(&three).unwrap();
+    near("rescale", &manual.rescale(&two).unwrap(), &product, rounded(both));
     near("square", &evaluator.square(&x).unwrap(), &map(&a, &a, |a, b| a * b), rounded(2.0 * fresh));
     let factor = evaluator.encode_factor(&b, &x).unwrap();
     let by_plain = evaluator.multiply_plain(&x, &factor).unwrap();

@@ -69,7 +69,7 @@ pub(crate) struct RnsConvert {
     pub width: u32,
     pub table_step: u32,
     pub exact: u32,
-    pub room: u32,
+    pub parts: u32,
     pub own: u32,
 }
 

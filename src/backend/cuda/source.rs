@@ -6,7 +6,7 @@ use super::{large, params, rns};
 use crate::ring::presets;
 
 /// Headers, by the names that `#include` uses.
-const HEADERS: [(&str, &str); 14] = [
+const HEADERS: [(&str, &str); 15] = [
     ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
     ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
     ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
@@ -16,6 +16,7 @@ const HEADERS: [(&str, &str); 14] = [
     ("rns.cuh", include_str!("../../../kernels/include/rns.cuh")),
     ("rns_arith.cuh", include_str!("../../../kernels/include/rns_arith.cuh")),
     ("rns_convert.cuh", include_str!("../../../kernels/include/rns_convert.cuh")),
+    ("rns_pack.cuh", include_str!("../../../kernels/include/rns_pack.cuh")),
     ("rns_group.cuh", include_str!("../../../kernels/include/rns_group.cuh")),
     ("small.cuh", include_str!("../../../kernels/include/small.cuh")),
     ("class53.cuh", include_str!("../../../kernels/include/class53.cuh")),

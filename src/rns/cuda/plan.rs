@@ -25,8 +25,6 @@ pub struct RnsPlan<D: Device, W> {
     pub(super) two: Option<D::Module>,
     pub(super) passes: Option<D::Module>,
     pub(super) ops: D::Module,
-    /// Products that a sum may hold before it is reduced.
-    pub(super) room: u32,
     /// `n^-1`, for each prime.
     pub(super) scales: Vec<u64>,
     /// The twiddle of the first layer, for each prime.
@@ -132,7 +130,6 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
             twiddles(lanes, geometry, &ntt, &mut tables);
         }
         let table_len = tables.len() / lanes.twiddle_bytes() / primes.len();
-        let room = (u128::from(u64::MAX >> (u64::BITS - word.bits())) / u128::from(largest)).min(1 << 20) as u32;
         let factors = scaled(word, ring.primes(), &scales, &first_twiddles);
         let mut blob = Blob::new();
         let offsets = [blob.add(&primes), blob.add(&factors), blob.add(&tables)];
@@ -160,7 +157,6 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
                 _ => Some(device.load(&passes_program(lanes))?),
             },
             ops: device.load(&ops_program(word))?,
-            room,
             scales,
             first_twiddles,
             launch,

@@ -143,7 +143,6 @@ impl<D: Device> Conversion<D> {
                 source_total: width as u32,
                 width: width as u32,
                 exact: (tables.rounding == Rounding::Exact) as u32,
-                room: plan.room,
                 ..located(convert, base)
             },
             digit_factors: base + digit_factors,
@@ -214,7 +213,6 @@ impl<D: Device> KeySwitch<D> {
                 width: alpha as u32,
                 table_step: count as u32,
                 exact: (rounding == Rounding::Exact) as u32,
-                room: plan.room,
                 own: 1,
                 ..located(convert, base)
             },
@@ -253,7 +251,6 @@ impl<D: Device> ModDown<D> {
                 source_total: width as u32,
                 width: width as u32,
                 exact: 1,
-                room: plan.room,
                 ..located(convert, base)
             },
             factors: base + factors,
@@ -285,7 +282,7 @@ impl<D: Device> Gpu<D> {
             self.rns_words(plan, "digits", 1, &launch)?;
             let convert = RnsConvert { digits, ..conversion.convert };
             let launch = RnsLaunch { out, convert, ..plan.launch_of(conversion.to, polys) };
-            self.rns_words(plan, "convert", 1, &launch)
+            self.rns_converted(plan, &launch)
         })
     }
 
@@ -305,10 +302,10 @@ impl<D: Device> Gpu<D> {
             self.rns_inverse(plan, &RnsLaunch { a, out: coefficients, factors: ks.factors, ..own })?;
             let convert = RnsConvert { digits: scratch, ..ks.convert };
             let launch = RnsLaunch { a, out, convert, ..plan.launch(ks.limbs, digits) };
-            if self.rns_forward_converted(plan, &launch, "extend_rows")? {
+            self.rns_converted(plan, &launch)?;
+            if self.rns_forward_finished(plan, &launch, ["extend_columns", "extend_rows"])? {
                 return Ok(());
             }
-            self.rns_words(plan, "convert", 1, &launch)?;
             self.rns_forward(plan, &RnsLaunch { a: out, ..launch })?;
             for (d, own) in ks.own.iter().enumerate() {
                 let copy = RnsLaunch {
@@ -332,10 +329,8 @@ impl<D: Device> Gpu<D> {
         launch: RnsLaunch,
     ) -> Result<()> {
         self.device().keep(&ks.memory);
-        let convert = RnsConvert { room: plan.room, ..RnsConvert::default() };
-        let terms = ks.own.len() as u32;
-        let launch = RnsLaunch { factors: ks.special, convert, terms, op: added, ..launch };
-        self.rns_words(plan, "key_product", 1, &launch)
+        let launch = RnsLaunch { factors: ks.special, terms: ks.own.len() as u32, op: added, ..launch };
+        self.rns_words(plan, "key_product", 16 / size_of::<W>(), &launch)
     }
 
     /// Divides by the dropped primes.
@@ -358,10 +353,10 @@ impl<D: Device> Gpu<D> {
             self.rns_inverse(plan, &RnsLaunch { a: from, out: coefficients, factors, ..launch })?;
             let convert = RnsConvert { digits: scratch, ..md.convert };
             let launch = RnsLaunch { a, out, convert, factors: md.inverses, ..plan.launch(md.kept, polys) };
-            if self.rns_forward_converted(plan, &launch, "subtract_rows")? {
+            self.rns_converted(plan, &launch)?;
+            if self.rns_forward_finished(plan, &launch, ["forward_columns", "subtract_rows"])? {
                 return Ok(());
             }
-            self.rns_words(plan, "convert", 1, &launch)?;
             self.rns_forward(plan, &RnsLaunch { a: out, ..launch })?;
             let step = 16 / size_of::<W>();
             self.rns_words(plan, "word_by_word", step, &RnsLaunch { op: Op::OutFrom as u32, ..launch })?;

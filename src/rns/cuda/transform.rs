@@ -4,7 +4,7 @@ use super::geometry::Shape;
 use super::plan::RnsPlan;
 use crate::Result;
 use crate::arith::Word;
-use crate::backend::cuda::rns::{Geometry, RnsLaunch, RnsView};
+use crate::backend::cuda::rns::{Geometry, RnsConvert, RnsLaunch, RnsView};
 use crate::backend::cuda::{Device, Gpu, Grid};
 use crate::rns::Limbs;
 
@@ -117,18 +117,29 @@ impl<D: Device> Gpu<D> {
         }
     }
 
-    /// Forward transforms of what the launch's conversion gives, to `out`, finished by the rows' kernel `finish` which
-    /// reads `a`. False where the plan's transforms have no such kernels.
-    pub(super) fn rns_forward_converted<W: Word>(
+    /// Forward transforms of `out` in place by these kernels, of which that of the rows reads `a`. False where the
+    /// plan's transforms have no such kernels.
+    pub(super) fn rns_forward_finished<W: Word>(
         &self,
         plan: &RnsPlan<D, W>,
         launch: &RnsLaunch,
-        finish: Kernel,
+        [columns, rows]: [Kernel; 2],
     ) -> Result<bool> {
         let Shape::Two(g) = &plan.shape else { return Ok(false) };
-        self.columns(plan, g, "convert_columns", launch)?;
-        self.rows(plan, g, finish, launch)?;
+        self.columns(plan, g, columns, &RnsLaunch { a: launch.out, ..*launch })?;
+        self.rows(plan, g, rows, launch)?;
         Ok(true)
+    }
+
+    /// Residues of the launch's digits modulo all primes of its limbs, to `out`.
+    pub(super) fn rns_converted<W: Word>(&self, plan: &RnsPlan<D, W>, launch: &RnsLaunch) -> Result<()> {
+        let packs = (launch.polys as usize * size_of::<W>() << launch.log_n) / 16;
+        // Digits are read once more for each part: no more parts than keep the device busy with threads of many registers.
+        let busy = plan.limits.blocks as usize * THREADS as usize / 8;
+        let parts = busy.div_ceil(packs).clamp(1, launch.limbs as usize) as u32;
+        let convert = RnsConvert { parts, ..launch.convert };
+        let grid = self.rns_flat(plan, packs * parts as usize);
+        self.start_rns(&plan.ops, "convert", grid, &RnsLaunch { convert, ..*launch })
     }
 }
 
