@@ -207,8 +207,10 @@ DEVICE void forward_rows(const RnsLaunch& launch) {
     if (FINISH == EXTEND && is_source(launch, at)) {
         wait_for_launch_before();
         const Word* own = limb_of<const Word>(launch, launch.a, 0, at.limb) + row * ROW;
-        UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++)
-            out[thread + k * RowGroups::THREADS] = own[thread + k * RowGroups::THREADS];
+        // All is read first: the compiler does not know that nothing of it is written.
+        Word words[1 << ROW_POINTS];
+        UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++) words[k] = own[thread + k * RowGroups::THREADS];
+        UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++) out[thread + k * RowGroups::THREADS] = words[k];
         return;
     }
     RowExchange x{shared + local * RowExchange::SIZE};
@@ -227,22 +229,23 @@ DEVICE void forward_rows(const RnsLaunch& launch) {
     Word* mine = x.at + RowExchange::offset(RowLast::lane(thread));
     UNROLL for (int k = 0; k < RowLast::LANES; k++) mine[k] = m.canonical(v[k], END_BOUND);
     sync_row();
-    const Word* a = limb_of<const Word>(launch, launch.a, at.poly, at.limb) + row * ROW + thread;
-    UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++) {
-        Word value = neighbour(x, thread, k);
-        if (FINISH == SUBTRACT) {
-            Modulus<Word> modulus = prime.modulus<Word>();
-            value = modulus.mul(a[k * RowGroups::THREADS] - value + modulus.q, launch.factors[at.prime].as<Word>());
-        }
-        out[thread + k * RowGroups::THREADS] = value;
+    Word values[1 << ROW_POINTS];
+    UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++) values[k] = neighbour(x, thread, k);
+    if (FINISH == SUBTRACT) {
+        const Word* a = limb_of<const Word>(launch, launch.a, at.poly, at.limb) + row * ROW + thread;
+        Modulus<Word> modulus = prime.modulus<Word>();
+        Shoup<Word> factor = launch.factors[at.prime].as<Word>();
+        UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++)
+            values[k] = modulus.mul(a[k * RowGroups::THREADS] - values[k] + modulus.q, factor);
     }
+    UNROLL for (int k = 0; k < 1 << ROW_POINTS; k++) out[thread + k * RowGroups::THREADS] = values[k];
 }
 
 KERNEL_BOUNDS(forward_rows, RnsLaunch, KARAT_ROW_THREADS, KARAT_ROW_BLOCKS) { forward_rows<STORE>(launch); }
 // Of a difference: out = (a - transform) * factor.
-KERNEL_BOUNDS(subtract_rows, RnsLaunch, KARAT_ROW_THREADS, 1) { forward_rows<SUBTRACT>(launch); }
+KERNEL_BOUNDS(subtract_rows, RnsLaunch, KARAT_ROW_THREADS, KARAT_ROW_BLOCKS) { forward_rows<SUBTRACT>(launch); }
 // Of digits: their own limbs are copied.
-KERNEL_BOUNDS(extend_rows, RnsLaunch, KARAT_ROW_THREADS, 1) { forward_rows<EXTEND>(launch); }
+KERNEL_BOUNDS(extend_rows, RnsLaunch, KARAT_ROW_THREADS, KARAT_ROW_BLOCKS) { forward_rows<EXTEND>(launch); }
 
 template <int GROUP>
 DEVICE void inverse_rows_from(const L& m, Lane* v, u32 thread, u32 row, const Twiddle* table, InverseLast& last,

@@ -83,17 +83,21 @@ KERNEL(digits, RnsLaunch) {
     });
 }
 
-// The targets' primes are `targets[limb]`. Targets are shared out among `parts` threads for each pack.
+// The targets' primes are `targets[limb]`. Each block has a polynomial and one of `parts` parts of its targets.
 KERNEL(convert, RnsLaunch) {
-    u32 log_packs = launch.log_n - LOG_PACK, parts = launch.convert.parts;
-    u32 part = (launch.limbs + parts - 1) / parts;
-    u64 work = static_cast<u64>(launch.polys * parts) << log_packs;
-    for (u64 i = block_index() * static_cast<u64>(thread_count()) + thread_index(); i < work;
-         i += static_cast<u64>(block_count()) * thread_count()) {
-        u32 rest = static_cast<u32>(i >> log_packs), first = rest % parts * part;
-        u32 lane = (static_cast<u32>(i) & ((1u << log_packs) - 1)) << LOG_PACK;
-        convert<Word>(launch, rest / parts, lane, first, smaller(first + part, launch.limbs));
-    }
+    DYN_SHARED(Word, shared);
+    u32 packs = 1u << (launch.log_n - LOG_PACK), chunks = (packs + thread_count() - 1) / thread_count();
+    u32 rest = block_index() / chunks, parts = launch.convert.parts, part = (launch.limbs + parts - 1) / parts;
+    u32 first = smaller(rest % parts * part, launch.limbs), last = smaller(first + part, launch.limbs);
+    Converter<Word> converter(launch, shared, rest / parts, first, last);
+    converter.load_factors();
+    sync_block();
+    u32 pack = block_index() % chunks * thread_count() + thread_index();
+    if (pack >= packs) return;
+    if (launch.convert.width <= 4) converter.convert<4>(pack << LOG_PACK);
+    else if (launch.convert.width <= 8) converter.convert<8>(pack << LOG_PACK);
+    else if (launch.convert.width <= 16) converter.convert<16>(pack << LOG_PACK);
+    else converter.convert_many(pack << LOG_PACK);
 }
 
 DEVICE u32 reversed(u32 x, u32 bits) { return reverse_bits(x) >> (32 - bits); }

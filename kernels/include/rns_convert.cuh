@@ -1,67 +1,123 @@
-// Base conversion: a thread reads the digits of a few neighbouring coefficients once and makes all their residues.
+// Base conversion: a thread reads the digits of a few neighbouring coefficients once and makes all their residues;
+// factors lie in shared memory.
 #pragma once
 
 #include "rns_pack.cuh"
 
-// Digits that stay in registers; more are read again for each target.
-constexpr u32 KEPT_DIGITS = 16;
-
-// Converts the coefficients of one pack of polynomial `poly` to the targets from `first` up to `last`.
+// A conversion of one polynomial to the targets from `first` up to `last`.
 template <class W>
-DEVICE void convert(const RnsLaunch& launch, u32 poly, u32 lane, u32 first, u32 last) {
+struct Converter {
     typedef PackOf<W> Pack;
-    const RnsConvert& c = launch.convert;
-    u32 begin = poly * c.source_step, count = smaller(c.width, c.source_total - begin);
-    const W* words = static_cast<const W*>(c.digits) + (static_cast<u64>(poly * c.digit_stride) << launch.log_n) + lane;
-    auto read = [&](u32 i) { return *reinterpret_cast<const Pack*>(words + (static_cast<u64>(i) << launch.log_n)); };
-    Pack kept[KEPT_DIGITS];
-    UNROLL for (u32 i = 0; i < KEPT_DIGITS; i++)
-        if (i < count) kept[i] = read(i);
+    static constexpr u32 COUNT = Pack::COUNT;
 
-    // The multiple of the sources' product that makes the result the centred one.
-    W multiples[Pack::COUNT] = {};
-    if (c.exact) {
-        double fractions[Pack::COUNT] = {};
-        auto weigh = [&](u32 i, const Pack& y) {
-            double reciprocal = load_constant(c.reciprocals + begin + i);
-            // Every backend adds in this order, each step rounded once.
-            UNROLL for (u32 l = 0; l < Pack::COUNT; l++)
-                fractions[l] = add_rn(fractions[l], mul_rn(static_cast<double>(y.words[l]), reciprocal));
-        };
-        UNROLL for (u32 i = 0; i < KEPT_DIGITS; i++)
-            if (i < count) weigh(i, kept[i]);
-        for (u32 i = KEPT_DIGITS; i < count; i++) weigh(i, read(i));
-        u64 half = c.halves[begin];
-        UNROLL for (u32 l = 0; l < Pack::COUNT; l++) {
-            u64 above = half < kept[0].words[l];
-            multiples[l] = static_cast<W>(count == 1 ? above : static_cast<u64>(add_rn(fractions[l], 0.5)));
+    const RnsLaunch& launch;
+    const RnsConvert& c;
+    W* factors;  // a row of `stride` words a target: the factors, zeros up to a whole pack, the correction
+    u32 poly, begin, count, first, last, padded, stride;
+    const W* digits;
+
+    DEVICE Converter(const RnsLaunch& launch, W* shared, u32 poly, u32 first, u32 last)
+        : launch(launch), c(launch.convert), factors(shared), poly(poly), begin(poly * c.source_step),
+          count(smaller(c.width, c.source_total - begin)), first(first), last(last),
+          padded((c.width + COUNT - 1) / COUNT * COUNT), stride(padded + COUNT),
+          digits(static_cast<const W*>(c.digits) + (static_cast<u64>(poly * c.digit_stride) << launch.log_n)) {}
+
+    // By all threads of the block.
+    DEVICE void load_factors() const {
+        u32 rows = last > first ? last - first : 0;
+        for (u32 at = thread_index(); at < rows * stride; at += thread_count()) {
+            u32 row = poly * c.table_step + first + at / stride, i = at % stride;
+            u64 value = 0;
+            if (i < count) value = load_constant(c.factors + row * c.width + i);
+            if (i == padded && c.exact) value = load_constant(c.minus_products + row);
+            factors[at] = static_cast<W>(value);
         }
     }
 
-    for (u32 target = first; target < last; target++) {
-        if (c.own && target - begin < c.source_step && target < launch.q_limbs) continue;
-        u32 row = poly * c.table_step + target;
-        const u64* factors = c.factors + row * c.width;
-        Modulus<W> m = launch.primes[c.targets[target]].template modulus<W>();
-        Sum<W> sums[Pack::COUNT];
-        auto add = [&](u32 i, const Pack& y) {
-            W factor = static_cast<W>(load_constant(factors + i));
-            UNROLL for (u32 l = 0; l < Pack::COUNT; l++) {
-                sums[l].add(y.words[l], factor);
-                if ((i + 1) % Sum<W>::ROOM == 0) sums[l].settle(m.q);
+    DEVICE Pack digit(u32 i, u32 lane) const {
+        Pack zero = {};
+        return i < count ? *reinterpret_cast<const Pack*>(digits + (static_cast<u64>(i) << launch.log_n) + lane) : zero;
+    }
+
+    // The multiples of the sources' product that make results the centred ones.
+    template <class Read>
+    DEVICE Pack multiples(const Read& read) const {
+        Pack out = {};
+        if (!c.exact) return out;
+        double fractions[COUNT] = {};
+        for (u32 i = 0; i < count; i++) {
+            Pack y = read(i);
+            double reciprocal = load_constant(c.reciprocals + begin + i);
+            // Every backend adds in this order, each step rounded once.
+            UNROLL for (u32 l = 0; l < COUNT; l++)
+                fractions[l] = add_rn(fractions[l], mul_rn(static_cast<double>(y.words[l]), reciprocal));
+        }
+        Pack alone = read(0);
+        u64 half = c.halves[begin];
+        UNROLL for (u32 l = 0; l < COUNT; l++) {
+            u64 above = half < alone.words[l];
+            out.words[l] = static_cast<W>(count == 1 ? above : static_cast<u64>(add_rn(fractions[l], 0.5)));
+        }
+        return out;
+    }
+
+    // Adds the products of COUNT digits and factors from the i-th on to sums.
+    template <class Read>
+    DEVICE void add(Sum<W>* sums, const W* row, u32 i, W q, const Read& read) const {
+        Pack factor = *reinterpret_cast<const Pack*>(row + i);
+        UNROLL for (u32 j = 0; j < COUNT; j++) {
+            Pack y = read(i + j);
+            UNROLL for (u32 l = 0; l < COUNT; l++) {
+                sums[l].add(y.words[l], factor.words[j]);
+                if ((j + 1) % Sum<W>::ROOM == 0 || j + 1 == COUNT) sums[l].settle(q);
             }
-        };
-        UNROLL for (u32 i = 0; i < KEPT_DIGITS; i++)
-            if (i < count) add(i, kept[i]);
-        for (u32 i = KEPT_DIGITS; i < count; i++) add(i, read(i));
-        W correction = c.exact ? static_cast<W>(load_constant(c.minus_products + row)) : 0;
+        }
+    }
+
+    DEVICE bool skips(u32 target) const {
+        return c.own && target - begin < c.source_step && target < launch.q_limbs;
+    }
+
+    DEVICE void finish(u32 target, u32 lane, Sum<W>* sums, const W* row, const Pack& multiples, const Modulus<W>& m) const {
         Pack out;
-        UNROLL for (u32 l = 0; l < Pack::COUNT; l++) {
+        UNROLL for (u32 l = 0; l < COUNT; l++) {
             // Some units of it: far below a product.
-            sums[l].add(multiples[l], correction);
+            sums[l].add(multiples.words[l], row[padded]);
             sums[l].settle(m.q);
             out.words[l] = m.redc(sums[l].value);
         }
         *reinterpret_cast<Pack*>(limb_of<W>(launch, launch.out, poly, target) + lane) = out;
     }
-}
+
+    // With up to KEPT digits in registers.
+    template <u32 KEPT>
+    DEVICE void convert(u32 lane) const {
+        Pack kept[KEPT];
+        UNROLL for (u32 i = 0; i < KEPT; i++) kept[i] = digit(i, lane);
+        Pack multiple = multiples([&](u32 i) { return digit(i, lane); });
+        for (u32 target = first; target < last; target++) {
+            if (skips(target)) continue;
+            const W* row = factors + (target - first) * stride;
+            Modulus<W> m = launch.primes[c.targets[target]].template modulus<W>();
+            Sum<W> sums[COUNT];
+            UNROLL for (u32 i = 0; i < KEPT; i += COUNT) {
+                if (i < padded) add(sums, row, i, m.q, [&](u32 j) { return kept[j]; });
+            }
+            finish(target, lane, sums, row, multiple, m);
+        }
+    }
+
+    // With more digits than registers hold: read again for each target.
+    DEVICE void convert_many(u32 lane) const {
+        auto read = [&](u32 i) { return digit(i, lane); };
+        Pack multiple = multiples(read);
+        for (u32 target = first; target < last; target++) {
+            if (skips(target)) continue;
+            const W* row = factors + (target - first) * stride;
+            Modulus<W> m = launch.primes[c.targets[target]].template modulus<W>();
+            Sum<W> sums[COUNT];
+            for (u32 i = 0; i < padded; i += COUNT) add(sums, row, i, m.q, read);
+            finish(target, lane, sums, row, multiple, m);
+        }
+    }
+};

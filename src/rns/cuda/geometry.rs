@@ -150,7 +150,7 @@ type Entry = (u32, usize, [u32; 7]);
 const ANY: usize = usize::MAX;
 
 /// Forward transforms on an H200 (CUDA 13.0, driver 580, 2026-11-30), one data set replayed from a graph, the best of
-/// some ten shapes for each length; microseconds of columns + rows beside each.
+/// some ten shapes for each length, or of `karat tune`; microseconds of columns + rows beside each, alone or together.
 const WORD64: [Entry; 8] = [
     (10, ANY, [3, 3, 8, 8, 0, 8, 7]),
     (13, ANY, [3, 3, 8, 8, 0, 14, 7]), // 45 primes of 60 bits: 3.4 + 4.1
@@ -165,11 +165,11 @@ const DOUBLE: [Entry; 8] = [
     (10, ANY, [3, 3, 16, 8, 3, 4, 7]),
     (13, ANY, [3, 3, 16, 8, 3, 7, 7]), // 45 primes of 50 bits: 2.7 + 3.3
     (14, ANY, [3, 4, 8, 8, 4, 7, 9]),  // 45: 4.3 + 4.7
-    (15, ANY, [4, 3, 16, 4, 1, 3, 7]), // 45: 6.2 + 7.4
+    (15, ANY, [4, 3, 16, 4, 0, 1, 6]), // 45: 12.0 together
     (16, 4, [2, 2, 4, 1, 2, 4, 8]),    // 1: 2.1 + 1.9
-    (16, 30, [4, 3, 8, 4, 1, 5, 7]),   // 21: 6.7 + 7.2
+    (16, 30, [4, 3, 8, 4, 0, 5, 6]),   // 21: 12.5 together
     (16, ANY, [4, 4, 8, 8, 4, 5, 5]),  // 45: 15.6 + 12.6
-    (17, ANY, [4, 4, 8, 2, 4, 5, 8]),  // 45: 28.7 + 31.2
+    (17, ANY, [4, 4, 8, 2, 4, 5, 16]), // 45: 56.1 together
 ];
 const WORD32: [Entry; 7] = [
     (10, ANY, [3, 3, 16, 8, 2, 9, 9]),
@@ -178,7 +178,7 @@ const WORD32: [Entry; 7] = [
     (15, ANY, [4, 4, 16, 8, 1, 4, 4]),  // 45: 4.3 + 4.9
     (16, 4, [3, 3, 4, 2, 2, 4, 4]),     // 1: 2.1 + 1.8
     (16, ANY, [4, 4, 16, 8, 1, 4, 6]),  // 45: 8.2 + 7.9
-    (17, ANY, [4, 4, 16, 4, 2, 5, 8]),  // 45: 17.3 + 17.6
+    (17, ANY, [4, 4, 16, 4, 3, 4, 10]), // 45: 29.9 together
 ];
 
 /// The shape that was tuned for this length: with as many primes or the next number above, or with the most.

@@ -133,12 +133,15 @@ impl<D: Device> Gpu<D> {
 
     /// Residues of the launch's digits modulo all primes of its limbs, to `out`.
     pub(super) fn rns_converted<W: Word>(&self, plan: &RnsPlan<D, W>, launch: &RnsLaunch) -> Result<()> {
-        let packs = (launch.polys as usize * size_of::<W>() << launch.log_n) / 16;
+        let packs = (size_of::<W>() << launch.log_n) / 16;
+        let chunks = packs.div_ceil(THREADS as usize) * launch.polys as usize;
         // Digits are read once more for each part: no more parts than keep the device busy with threads of many registers.
-        let busy = plan.limits.blocks as usize * THREADS as usize / 8;
-        let parts = busy.div_ceil(packs).clamp(1, launch.limbs as usize) as u32;
+        let parts = (plan.limits.blocks as usize / 8).div_ceil(chunks).clamp(1, launch.limbs as usize) as u32;
         let convert = RnsConvert { parts, ..launch.convert };
-        let grid = self.rns_flat(plan, packs * parts as usize);
+        // A row of factors for each target, in whole packs, and one more pack.
+        let row = (launch.convert.width as usize * size_of::<W>()).next_multiple_of(16) + 16;
+        let shared = launch.limbs.div_ceil(parts) as usize * row;
+        let grid = Grid::new(chunks as u32 * parts, THREADS, shared as u32);
         self.start_rns(&plan.ops, "convert", grid, &RnsLaunch { convert, ..*launch })
     }
 }
