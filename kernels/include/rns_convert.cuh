@@ -12,14 +12,16 @@ struct Converter {
 
     const RnsLaunch& launch;
     const RnsConvert& c;
-    W* factors;  // a row of `stride` words a target: the factors, zeros up to a whole pack, the correction
+    // A row of `stride` words a target: the factors, zeros up to a whole pack, then the correction, q and q_inv.
+    static constexpr u32 TAIL = 4;
+    W* factors;
     u32 poly, begin, count, first, last, padded, stride;
     const W* digits;
 
     DEVICE Converter(const RnsLaunch& launch, W* shared, u32 poly, u32 first, u32 last)
         : launch(launch), c(launch.convert), factors(shared), poly(poly), begin(poly * c.source_step),
           count(smaller(c.width, c.source_total - begin)), first(first), last(last),
-          padded((c.width + COUNT - 1) / COUNT * COUNT), stride(padded + COUNT),
+          padded((c.width + COUNT - 1) / COUNT * COUNT), stride(padded + TAIL),
           digits(static_cast<const W*>(c.digits) + (static_cast<u64>(poly * c.digit_stride) << launch.log_n)) {}
 
     // By all threads of the block.
@@ -27,9 +29,12 @@ struct Converter {
         u32 rows = last > first ? last - first : 0;
         for (u32 at = thread_index(); at < rows * stride; at += thread_count()) {
             u32 row = poly * c.table_step + first + at / stride, i = at % stride;
+            const RnsPrime& prime = launch.primes[c.targets[first + at / stride]];
             u64 value = 0;
             if (i < count) value = load_constant(c.factors + row * c.width + i);
             if (i == padded && c.exact) value = load_constant(c.minus_products + row);
+            if (i == padded + 1) value = prime.q;
+            if (i == padded + 2) value = prime.q_inv;
             factors[at] = static_cast<W>(value);
         }
     }
@@ -78,6 +83,8 @@ struct Converter {
         return c.own && target - begin < c.source_step && target < launch.q_limbs;
     }
 
+    DEVICE Modulus<W> modulus(const W* row) const { return Modulus<W>{row[padded + 1], row[padded + 2], 0}; }
+
     DEVICE void finish(u32 target, u32 lane, Sum<W>* sums, const W* row, const Pack& multiples, const Modulus<W>& m) const {
         Pack out;
         UNROLL for (u32 l = 0; l < COUNT; l++) {
@@ -98,7 +105,7 @@ struct Converter {
         for (u32 target = first; target < last; target++) {
             if (skips(target)) continue;
             const W* row = factors + (target - first) * stride;
-            Modulus<W> m = launch.primes[c.targets[target]].template modulus<W>();
+            Modulus<W> m = modulus(row);
             Sum<W> sums[COUNT];
             UNROLL for (u32 i = 0; i < KEPT; i += COUNT) {
                 if (i < padded) add(sums, row, i, m.q, [&](u32 j) { return kept[j]; });
@@ -114,7 +121,7 @@ struct Converter {
         for (u32 target = first; target < last; target++) {
             if (skips(target)) continue;
             const W* row = factors + (target - first) * stride;
-            Modulus<W> m = launch.primes[c.targets[target]].template modulus<W>();
+            Modulus<W> m = modulus(row);
             Sum<W> sums[COUNT];
             for (u32 i = 0; i < padded; i += COUNT) add(sums, row, i, m.q, read);
             finish(target, lane, sums, row, multiple, m);

@@ -111,6 +111,9 @@ impl<T: Lane> Direct<T> {
                 self.kernels.store(lanes, WordsMut::new(words));
             });
         }
+        if T::IS_RESIDUE {
+            return work(&self.kernels, bytemuck::cast_slice_mut(words));
+        }
         with_scratch(IN_PLACE, |block: &mut [T]| {
             for words in words.chunks_mut(IN_PLACE) {
                 let block = &mut block[..words.len()];

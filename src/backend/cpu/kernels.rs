@@ -25,6 +25,9 @@ pub(super) trait Lane: bytemuck::Pod + Zeroize + Default + Debug + PartialOrd + 
     #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     fn of_words_mut(words: WordsMut<'_>) -> Option<&mut [Self]>;
 
+    /// Whether a canonical lane is the residue itself.
+    const IS_RESIDUE: bool = false;
+
     /// A canonical residue as a lane.
     fn load(value: u64) -> Self;
 
@@ -61,6 +64,8 @@ impl Lane for i16 {
 }
 
 impl Lane for u32 {
+    const IS_RESIDUE: bool = true;
+
     #[inline(always)]
     fn reduced(q: u64) -> Range<Self> {
         Self::canonical(q)
@@ -88,6 +93,8 @@ impl Lane for u32 {
 }
 
 impl Lane for u64 {
+    const IS_RESIDUE: bool = true;
+
     #[inline(always)]
     fn reduced(q: u64) -> Range<Self> {
         Self::canonical(q)

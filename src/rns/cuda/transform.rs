@@ -138,8 +138,8 @@ impl<D: Device> Gpu<D> {
         // Digits are read once more for each part: no more parts than keep the device busy with threads of many registers.
         let parts = (plan.limits.blocks as usize / 8).div_ceil(chunks).clamp(1, launch.limbs as usize) as u32;
         let convert = RnsConvert { parts, ..launch.convert };
-        // A row of factors for each target, in whole packs, and one more pack.
-        let row = (launch.convert.width as usize * size_of::<W>()).next_multiple_of(16) + 16;
+        // A row for each target: factors, in whole packs, and four words more.
+        let row = (launch.convert.width as usize * size_of::<W>()).next_multiple_of(16) + 4 * size_of::<W>();
         let shared = launch.limbs.div_ceil(parts) as usize * row;
         let grid = Grid::new(chunks as u32 * parts, THREADS, shared as u32);
         self.start_rns(&plan.ops, "convert", grid, &RnsLaunch { convert, ..*launch })
