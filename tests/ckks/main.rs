@@ -48,37 +48,32 @@ on_every_level! {
     bytes: objects_come_back, hostile_bytes, golden_bytes;
 }
 
-/// Lengths for which the errors of all operations are measured; the long ones, and ten thousand operations, where they
-/// are asked for: `cargo test --release --features cuda --test ckks -- --ignored`.
+/// Lengths for which the errors of all operations are measured. The long ones, and ten thousand operations, take minutes
+/// on a CPU: they run where `KARAT_LONG` is set.
 macro_rules! sizes_on_every_level {
     ($($level:ident $name:literal $feature:meta),+) => {
         mod sizes_on {
             $(#[cfg($feature)]
             mod $level {
-                sizes_on_every_level!(@length $name, [] n10 10, n12 12);
-                sizes_on_every_level!(@length $name, [#[ignore = "takes minutes"]] n13 13, n14 14, n15 15, n16 16);
+                sizes_on_every_level!(@length $name, n10 10 true, n12 12 true, n13 13 false, n14 14 false, n15 15 false,
+                    n16 16 false);
 
                 #[test]
-                #[ignore = "takes minutes"]
                 fn ten_thousand_operations() {
-                    if let Some(backend) = crate::setup::backend($name) {
+                    if let Some(backend) = crate::setup::long($name) {
                         crate::sizes::ten_thousand_operations(backend);
                     }
                 }
             })+
         }
     };
-    (@length $name:literal, $ignore:tt $($test:ident $log_n:literal),+) => {
-        $(sizes_on_every_level!(@one $name, $ignore $test $log_n);)+
-    };
-    (@one $name:literal, [$($ignore:tt)*] $test:ident $log_n:literal) => {
-        #[test]
-        $($ignore)*
+    (@length $name:literal, $($test:ident $log_n:literal $short:literal),+) => {
+        $(#[test]
         fn $test() {
-            if let Some(backend) = crate::setup::backend($name) {
+            if let Some(backend) = if $short { crate::setup::backend($name) } else { crate::setup::long($name) } {
                 crate::sizes::every_operation(backend, $log_n);
             }
-        }
+        })+
     };
 }
 

@@ -23,6 +23,15 @@ pub fn backend(name: &str) -> Option<AnyBackend> {
     }
 }
 
+/// The same for checks that take minutes, which must be asked for.
+pub fn long(name: &str) -> Option<AnyBackend> {
+    if std::env::var_os("KARAT_LONG").is_none() {
+        println!("skipped: it takes minutes; set KARAT_LONG=1 to run it");
+        return None;
+    }
+    backend(name)
+}
+
 /// Small parameters, for tests alone.
 pub fn literal(log_n: u32, depth: usize) -> Literal {
     Literal {

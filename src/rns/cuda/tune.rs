@@ -50,7 +50,7 @@ struct Parts {
 const REGISTERS: [u32; 5] = [128, 96, 80, 64, 48];
 const ALL_REGISTERS: u32 = 1 << 16;
 /// Threads that a multiprocessor holds.
-const MOST_THREADS: u32 = 2048;
+const MOST_THREADS: u32 = 1 << 11;
 
 /// Launches of one recording, and replays that are timed.
 const REPEATS: u32 = 20;
