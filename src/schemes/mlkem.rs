@@ -213,9 +213,7 @@ impl<P: Parameters> Kem<P> {
     /// # Errors
     /// As [`Kem::decapsulation_key`]; `WrongLength` for the ciphertext.
     pub fn decaps(&self, dk: &[u8], ciphertext: &[u8]) -> Result<SharedSecret> {
-        let (mut public, mut private) = (key::Public::<P>::empty(), key::Private::<P>::empty());
-        private.read(self.ring.plan(), dk, &mut public)?;
-        private.decaps(self.ring.plan(), &public, ciphertext)
+        key::decaps_once::<P>(self.ring.plan(), dk, ciphertext)
     }
 }
 

@@ -1,12 +1,14 @@
-//! Uniform coefficients by rejection: candidates of some bits each, of which those below the modulus are kept.
+//! Rejection: candidates of some bits each, of which those below a bound are kept.
 //!
-//! They are public: matrices come from public seeds.
+//! Those of matrices are public: they come from public seeds.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use core::arch::x86_64::*;
 
 use super::N;
 use super::hash::{Lanes, RATE128};
+#[cfg(feature = "mldsa")]
+use super::{hash::RATE256, wipe::wipe};
 
 /// Values that a vector writes behind those that it keeps.
 const OVERSHOOT: usize = 8;
@@ -73,6 +75,54 @@ fn of_23_bits([a, b, c]: &[u8; 3]) -> [u32; 1] {
 sampled!(u16, "mlkem", take16, of_12_bits);
 sampled!(u32, "mldsa", take32, of_23_bits);
 
+/// Half bytes of a secret polynomial that is being sampled; erased on drop.
+#[cfg(feature = "mldsa")]
+pub(super) struct HalfBytes {
+    values: [u8; N + 2 * RATE256 + OVERSHOOT],
+    len: usize,
+}
+
+#[cfg(feature = "mldsa")]
+impl HalfBytes {
+    pub(super) const EMPTY: Self = Self { values: [0; N + 2 * RATE256 + OVERSHOOT], len: 0 };
+
+    /// Keeps the half bytes of a block that are below the bound, the low one of each byte first.
+    ///
+    /// No branch depends on them, and those that are kept are in no address; which are kept shows in addresses.
+    pub(super) fn take(&mut self, lanes: Lanes, bound: u8, block: &[u8]) {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if lanes.avx2().is_some()
+            && let Some(block) = block.first_chunk()
+        {
+            // SAFETY: the lanes prove that this CPU has the features.
+            unsafe { take_halves(self, bound, block) };
+            return;
+        }
+        let _ = lanes;
+        for half in block.iter().flat_map(|byte| [byte & 15, byte >> 4]) {
+            self.values[self.len] = half;
+            self.len += (half.wrapping_sub(bound) >> 7) as usize;
+        }
+    }
+
+    /// As [`Sampled::finish`].
+    pub(super) fn finish(&mut self, sink: impl FnOnce(&[u8; N])) -> bool {
+        let enough = self.len >= N;
+        if enough && let Some(values) = self.values.first_chunk() {
+            sink(values);
+            self.len = 0;
+        }
+        enough
+    }
+}
+
+#[cfg(feature = "mldsa")]
+impl Drop for HalfBytes {
+    fn drop(&mut self) {
+        wipe(&mut self.values);
+    }
+}
+
 /// Bytes of a step: 16 candidates of 12 bits, or 8 of 24.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 const STEP: usize = 24;
@@ -121,6 +171,8 @@ fn take16<const Q: u16>(out: &mut Sampled<u16>, block: &[u8; RATE128]) {
         4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11, 12, 13, 14, 14, 15,
     );
     let (twelve_bits, q) = (_mm256_set1_epi16(0x0fff), _mm256_set1_epi16(Q as i16));
+    // In a register: in memory it would wait for the stores before.
+    let mut len = out.len;
     for i in 0..RATE128 / STEP {
         let pairs = _mm256_shuffle_epi8(step(block, i), pairs);
         let candidates = _mm256_blend_epi16::<0b1010_1010>(pairs, _mm256_srli_epi16::<4>(pairs));
@@ -133,12 +185,13 @@ fn take16<const Q: u16>(out: &mut Sampled<u16>, block: &[u8; RATE128]) {
             let kept = eight_bytes(KEPT[set as usize]);
             let kept = _mm_unpacklo_epi8(kept, kept);
             let bytes = _mm_add_epi8(_mm_add_epi8(kept, kept), _mm_set1_epi16(0x0100));
-            if let Some(to) = out.values[out.len..].first_chunk_mut::<8>() {
+            if let Some(to) = out.values[len..].first_chunk_mut::<8>() {
                 *to = bytemuck::cast(_mm_shuffle_epi8(half, bytes));
             }
-            out.len += set.count_ones() as usize;
+            len += set.count_ones() as usize;
         }
     }
+    out.len = len;
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std", feature = "mldsa"))]
@@ -150,15 +203,36 @@ fn take32<const Q: u32>(out: &mut Sampled<u32>, block: &[u8; RATE128]) {
         4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15, -1,
     );
     let (bits, q) = (_mm256_set1_epi32(0x7f_ffff), _mm256_set1_epi32(Q as i32));
+    let mut len = out.len;
     for i in 0..RATE128 / STEP {
         let candidates = _mm256_and_si256(_mm256_shuffle_epi8(step(block, i), triples), bits);
         let below = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(q, candidates))) as u32;
         let kept = _mm256_cvtepu8_epi32(eight_bytes(KEPT[below as usize & 0xff]));
-        if let Some(to) = out.values[out.len..].first_chunk_mut::<8>() {
+        if let Some(to) = out.values[len..].first_chunk_mut::<8>() {
             *to = bytemuck::cast(_mm256_permutevar8x32_epi32(candidates, kept));
         }
-        out.len += below.count_ones() as usize;
+        len += below.count_ones() as usize;
     }
+    out.len = len;
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std", feature = "mldsa"))]
+#[target_feature(enable = "avx2,popcnt")]
+fn take_halves(out: &mut HalfBytes, bound: u8, block: &[u8; RATE256]) {
+    let (four_bits, bound) = (_mm_set1_epi8(15), _mm_set1_epi8(bound as i8));
+    let mut len = out.len;
+    for bytes in block.as_chunks::<8>().0 {
+        let bytes = eight_bytes(*bytes);
+        let halves = _mm_and_si128(_mm_unpacklo_epi8(bytes, _mm_srli_epi16::<4>(bytes)), four_bits);
+        let below = _mm_movemask_epi8(_mm_cmpgt_epi8(bound, halves)) as usize;
+        for (half, set) in [(halves, below & 0xff), (_mm_unpackhi_epi64(halves, halves), below >> 8)] {
+            if let Some(to) = out.values[len..].first_chunk_mut() {
+                *to = _mm_cvtsi128_si64(_mm_shuffle_epi8(half, eight_bytes(KEPT[set]))).to_le_bytes();
+            }
+            len += set.count_ones() as usize;
+        }
+    }
+    out.len = len;
 }
 
 /// Eight bytes in the lower half of a vector.
@@ -208,6 +282,31 @@ mod tests {
     #[test]
     fn levels_agree_on_23_bits() {
         levels_agree!(u32, 8_380_417);
+    }
+
+    /// A lane that needs more blocks goes on from where it was, on all levels alike.
+    #[cfg(feature = "mldsa")]
+    #[test]
+    fn half_bytes_below_a_bound() {
+        for bound in [9u8, 15] {
+            let mut noise = bound as u32;
+            let (mut one, mut best, mut expected) = (HalfBytes::EMPTY, HalfBytes::EMPTY, Vec::new());
+            let mut seen = [0; N];
+            while expected.len() < N {
+                assert!(!one.finish(|_| unreachable!()));
+                let block: [u8; RATE256] = core::array::from_fn(|_| {
+                    noise = noise.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15);
+                    (noise >> 24) as u8
+                });
+                expected.extend(block.iter().flat_map(|b| [b & 15, b >> 4]).filter(|half| *half < bound));
+                one.take(Lanes::One, bound, &block);
+                best.take(Lanes::best(), bound, &block);
+                assert_eq!(one.values[..one.len], expected);
+                assert_eq!(best.values[..best.len], expected);
+            }
+            assert!(best.finish(|values| seen = *values) && best.len == 0);
+            assert_eq!(seen[..], expected[..N]);
+        }
     }
 
     /// A polynomial that needs a fourth block is filled from it, not from a block that was seen before.

@@ -3,18 +3,23 @@
 use core::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
-/// Overwrites bytes in a way that no compiler leaves out, sixteen at a time where it can.
+/// Overwrites bytes in a way that no compiler leaves out, with the widest stores there are.
 pub(super) fn wipe(bytes: &mut [u8]) {
-    #[cfg(target_arch = "x86_64")]
-    type Wide = core::arch::x86_64::__m128i;
-    #[cfg(not(target_arch = "x86_64"))]
-    type Wide = u64;
-    let (start, middle, end) = bytemuck::pod_align_to_mut::<u8, Wide>(bytes);
-    start.zeroize();
-    middle.iter_mut().for_each(Zeroize::zeroize);
-    end.zeroize();
+    bytes.fill(0);
+    optimization_barrier(bytes);
+}
+
+/// Bytes that a permutation takes from the stack for what does not fit in registers, and more.
+const FRAME: usize = 2048;
+
+/// Overwrites the stack below the caller's frame: functions that it called before had theirs there.
+#[inline(never)]
+pub(super) fn wipe_below() {
+    // A variable: of a constant, no copy would lie on the stack.
+    let frame = [0u8; FRAME];
+    optimization_barrier(&frame);
 }
 
 /// A plain value that is erased when it goes out of scope.

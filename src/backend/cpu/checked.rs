@@ -18,10 +18,6 @@ impl<T: Lane> Checked<T> {
         Self { kernels, q }
     }
 
-    pub(super) fn q(&self) -> u64 {
-        self.q
-    }
-
     pub(super) fn len(&self) -> usize {
         self.kernels.len()
     }
@@ -32,6 +28,14 @@ impl<T: Lane> Checked<T> {
 
     pub(super) fn order(&self) -> Option<&[u32]> {
         self.kernels.order()
+    }
+
+    pub(super) fn arrange(&self, a: &mut [T]) {
+        self.kernels.arrange(a);
+    }
+
+    pub(super) fn arrange_canonically(&self, a: &mut [T]) {
+        self.kernels.arrange_canonically(a);
     }
 
     pub(super) fn planes(&self) -> usize {

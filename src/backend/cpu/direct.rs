@@ -51,27 +51,18 @@ impl<T: Lane> Direct<T> {
     /// Exported residues to lanes.
     pub(super) fn import<W: Word>(&self, residues: &[W], out: &mut [u64]) {
         let out = lanes_mut::<T>(out, self.kernels.len());
-        match self.kernels.order() {
-            None => self.kernels.load(Words::new(residues), out),
-            Some(order) => {
-                for (lane, place) in out.iter_mut().zip(order) {
-                    *lane = T::load(residues[*place as usize].to_u64());
-                }
-            }
-        }
+        self.kernels.load(Words::new(residues), out);
+        self.kernels.arrange(out);
     }
 
     /// Lanes to canonical residues.
     pub(super) fn export<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
-        let lanes = lanes::<T>(ntt, self.kernels.len());
-        match self.kernels.order() {
-            None => self.kernels.store(lanes, WordsMut::new(out)),
-            Some(order) => {
-                for (lane, place) in lanes.iter().zip(order) {
-                    out[*place as usize] = W::from_u64(lane.store(self.kernels.q()));
-                }
-            }
-        }
+        let len = self.kernels.len();
+        with_scratch(len, |scratch: &mut [T]| {
+            scratch.copy_from_slice(lanes(ntt, len));
+            self.kernels.arrange_canonically(scratch);
+            self.kernels.store(scratch, WordsMut::new(out));
+        });
     }
 
     pub(super) fn forward<W: Word>(&self, coefficients: &[W], out: &mut [u64]) {
@@ -178,10 +169,14 @@ pub(super) fn mat_vec<T: Lane>(
 ) {
     let len = kernels.len();
     let contiguous = stride * 8 == len * size_of::<T>();
-    // What is prepared for one row alone would be used once.
-    if contiguous && out.len() == stride {
-        let (a, b) = (lanes(matrix, columns * len), lanes(vector, columns * len));
-        if kernels.sum(columns, a, b, lanes_mut(out, len)) {
+    // What is prepared for one row alone would be used once. With one coefficient a point preparing is one product each,
+    // and so is what rows need without it.
+    let one_row = out.len() == stride;
+    let no_more_rows = kernels.prepared_len() == len && out.len() <= vector.len() + stride;
+    if contiguous && (one_row || no_more_rows) {
+        let b = lanes(vector, columns * len);
+        let mut rows = matrix.chunks_exact(columns * stride).zip(out.chunks_exact_mut(stride));
+        if rows.all(|(a, c)| kernels.sum(columns, lanes(a, columns * len), b, lanes_mut(c, len))) {
             return;
         }
     }

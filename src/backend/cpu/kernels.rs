@@ -235,6 +235,12 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
     /// The place of each transform-domain lane in the canonical order, where it is not that order itself.
     fn order(&self) -> Option<&[u32]>;
 
+    /// Brings transform-domain lanes, plane by plane, from the canonical order to this one.
+    fn arrange(&self, _a: &mut [T]) {}
+
+    /// The inverse of [`Kernels::arrange`].
+    fn arrange_canonically(&self, _a: &mut [T]) {}
+
     /// Sub-polynomials that lie one behind the other: coefficient `j·planes + i` is at place `j` of plane `i`.
     fn planes(&self) -> usize;
 

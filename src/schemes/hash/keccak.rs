@@ -6,8 +6,6 @@
 use crate::backend::Backend;
 use crate::backend::cpu::Level;
 use crate::schemes::Wiped;
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-use crate::schemes::wipe::wipe;
 
 /// How many states are hashed side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,9 +94,15 @@ impl Avx2 {
     }
 }
 
+/// Words of a state that blocks are made of, and some more.
+pub(super) const READ: usize = 24;
+
 /// A permutation of `LANES` states.
 pub(super) trait Permute<const LANES: usize>: Copy {
     fn permute(self, states: &mut [[u64; LANES]; 25]);
+
+    /// The first words of every state, one behind the other.
+    fn read(self, states: &[[u64; LANES]; 25], out: &mut [[u64; READ]; LANES]);
 }
 
 /// Scalar code.
@@ -107,12 +111,16 @@ pub(super) struct Scalar;
 
 impl Permute<1> for Scalar {
     fn permute(self, states: &mut [[u64; 1]; 25]) {
-        // Three-operand instructions for `a & !b` and rotations save a sixth of the time.
+        // Three-operand instructions for `a & !b` and rotations save a quarter of the time.
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if let Some(bmi) = x86::Bmi::detect() {
             return bmi.permute(states);
         }
         portable(states);
+    }
+
+    fn read(self, states: &[[u64; 1]; 25], out: &mut [[u64; READ]; 1]) {
+        out[0].copy_from_slice(&states.as_flattened()[..READ]);
     }
 }
 
@@ -142,76 +150,80 @@ const ROUND_CONSTANTS: [u64; 24] = {
     out
 };
 
-/// The permutation in the instructions of one level: `xor3(a, b, c) = a ^ b ^ c`, `chi(a, b, c) = a ^ (!b & c)`.
+/// Row `$y` of a round's result, from the words `$i` of the state, each rotated by `$n`: theta, rho, pi and chi.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+macro_rules! row {
+    ($xor:ident, $chi:ident, $rotate:ident; $a:ident, $theta:ident, $e:ident, $c:ident;
+        $y:literal: $($i:literal $n:tt),*) => {
+        let b = [$($rotate!($xor!($a[$i], $theta[$i % 5]), $n)),*];
+        for x in 0..5 {
+            $e[$y + x] = $chi!(b[x], b[(x + 1) % 5], b[(x + 2) % 5]);
+            $c[x] = $xor!($c[x], $e[$y + x]);
+        }
+    };
+}
+
+/// A round, from the words `$a` to the words `$e`; `$c` are the sums of the columns, before and after. One row is
+/// finished before the next begins, so that registers hold what is in work.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+macro_rules! round {
+    ($set:path, $xor:ident, $chi:ident, $rotate:ident; $a:ident, $e:ident, $c:ident, $constant:expr) => {
+        let theta = [
+            $xor!($c[4], $rotate!($c[1], 1)),
+            $xor!($c[0], $rotate!($c[2], 1)),
+            $xor!($c[1], $rotate!($c[3], 1)),
+            $xor!($c[2], $rotate!($c[4], 1)),
+            $xor!($c[3], $rotate!($c[0], 1)),
+        ];
+        $c = [$set($constant as i64), $set(0), $set(0), $set(0), $set(0)];
+        row!($xor, $chi, $rotate; $a, theta, $e, $c; 0: 0 0, 6 44, 12 43, 18 21, 24 14);
+        // The constant went in on the way.
+        $e[0] = $c[0];
+        row!($xor, $chi, $rotate; $a, theta, $e, $c; 5: 3 28, 9 20, 10 3, 16 45, 22 61);
+        row!($xor, $chi, $rotate; $a, theta, $e, $c; 10: 1 1, 7 6, 13 25, 19 8, 20 18);
+        row!($xor, $chi, $rotate; $a, theta, $e, $c; 15: 4 27, 5 36, 11 10, 17 15, 23 56);
+        row!($xor, $chi, $rotate; $a, theta, $e, $c; 20: 2 62, 8 55, 14 39, 15 41, 21 2);
+    };
+}
+
+/// The function `permute` in the instructions of one level: `chi(a, b, c) = a ^ (!b & c)`.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 macro_rules! permutation {
-    ($Token:ident, $lanes:literal, $features:literal, $V:ty, $set:path, $xor3:ident, $chi:ident, $rotate:ident) => {
+    ($permute:ident, $lanes:literal, $features:literal, $V:ty, $set:path, $xor:ident, $chi:ident, $rotate:ident) => {
+        // Vectors have no operators.
+        #[allow(clippy::assign_op_pattern)]
+        #[target_feature(enable = $features)]
+        fn $permute(states: &mut [[u64; $lanes]; 25]) {
+            let mut a: [$V; 25] = core::array::from_fn(|i| bytemuck::cast(states[i]));
+            let mut e = a;
+            let mut c = [$set(0); 5];
+            for (i, a) in a.iter().enumerate() {
+                c[i % 5] = $xor!(c[i % 5], *a);
+            }
+            for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
+                round!($set, $xor, $chi, $rotate; a, e, c, *even);
+                round!($set, $xor, $chi, $rotate; e, a, c, *odd);
+            }
+            for (state, a) in states.iter_mut().zip(&a) {
+                *state = bytemuck::cast(*a);
+            }
+        }
+    };
+}
+
+/// Vectors of states.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+macro_rules! permute_lanes {
+    ($Token:ident, $lanes:literal, $permute:ident) => {
         impl Permute<$lanes> for $Token {
             fn permute(self, states: &mut [[u64; $lanes]; 25]) {
-                #[target_feature(enable = $features)]
-                fn permute(states: &mut [[u64; $lanes]; 25]) {
-                    let mut a: [$V; 25] = core::array::from_fn(|i| bytemuck::cast(states[i]));
-                    for constant in ROUND_CONSTANTS {
-                        let column = |x: usize| $xor3!($xor3!(a[x], a[x + 5], a[x + 10]), a[x + 15], a[x + 20]);
-                        let c = [column(0), column(1), column(2), column(3), column(4)];
-                        let r = [
-                            $rotate!(c[0], 1),
-                            $rotate!(c[1], 1),
-                            $rotate!(c[2], 1),
-                            $rotate!(c[3], 1),
-                            $rotate!(c[4], 1),
-                        ];
-                        // Theta and rho of word `i` in column `x`, moved to its place by pi.
-                        macro_rules! moved {
-                            ($i:literal, $x:literal, $n:literal) => {
-                                $rotate!($xor3!(a[$i], c[($x + 4) % 5], r[($x + 1) % 5]), $n)
-                            };
-                        }
-                        let b = [
-                            $xor3!(a[0], c[4], r[1]),
-                            moved!(6, 1, 44),
-                            moved!(12, 2, 43),
-                            moved!(18, 3, 21),
-                            moved!(24, 4, 14),
-                            moved!(3, 3, 28),
-                            moved!(9, 4, 20),
-                            moved!(10, 0, 3),
-                            moved!(16, 1, 45),
-                            moved!(22, 2, 61),
-                            moved!(1, 1, 1),
-                            moved!(7, 2, 6),
-                            moved!(13, 3, 25),
-                            moved!(19, 4, 8),
-                            moved!(20, 0, 18),
-                            moved!(4, 4, 27),
-                            moved!(5, 0, 36),
-                            moved!(11, 1, 10),
-                            moved!(17, 2, 15),
-                            moved!(23, 3, 56),
-                            moved!(2, 2, 62),
-                            moved!(8, 3, 55),
-                            moved!(14, 4, 39),
-                            moved!(15, 0, 41),
-                            moved!(21, 1, 2),
-                        ];
-                        for y in [0, 5, 10, 15, 20] {
-                            let row = [b[y], b[y + 1], b[y + 2], b[y + 3], b[y + 4]];
-                            a[y] = $chi!(row[0], row[1], row[2]);
-                            a[y + 1] = $chi!(row[1], row[2], row[3]);
-                            a[y + 2] = $chi!(row[2], row[3], row[4]);
-                            a[y + 3] = $chi!(row[3], row[4], row[0]);
-                            a[y + 4] = $chi!(row[4], row[0], row[1]);
-                        }
-                        let zero: $V = bytemuck::cast([0u64; $lanes]);
-                        a[0] = $xor3!(a[0], $set(constant as i64), zero);
-                    }
-                    for (state, a) in states.iter_mut().zip(&a) {
-                        *state = bytemuck::cast(*a);
-                    }
-                    wipe(bytemuck::bytes_of_mut(&mut a));
-                }
                 // SAFETY: the token proves that this CPU has the features.
-                unsafe { permute(states) }
+                unsafe { $permute(states) }
+            }
+
+            fn read(self, states: &[[u64; $lanes]; 25], out: &mut [[u64; READ]; $lanes]) {
+                // SAFETY: the token proves that this CPU has AVX2.
+                unsafe { transpose(states, out) }
             }
         }
     };
@@ -222,9 +234,9 @@ mod x86 {
     use super::*;
     use core::arch::x86_64::*;
 
-    macro_rules! xor3_256 {
-        ($a:expr, $b:expr, $c:expr) => {
-            _mm256_xor_si256(_mm256_xor_si256($a, $b), $c)
+    macro_rules! xor_256 {
+        ($a:expr, $b:expr) => {
+            _mm256_xor_si256($a, $b)
         };
     }
     macro_rules! chi_256 {
@@ -233,11 +245,35 @@ mod x86 {
         };
     }
     macro_rules! rotate_256 {
-        ($a:expr, $n:literal) => {{
+        ($a:expr, 1) => {{
+            let a = $a;
+            _mm256_or_si256(_mm256_add_epi64(a, a), _mm256_srli_epi64::<63>(a))
+        }};
+        ($a:expr, 8) => {
+            _mm256_shuffle_epi8($a, bytemuck::cast(ROTATED_BYTES[0]))
+        };
+        ($a:expr, 56) => {
+            _mm256_shuffle_epi8($a, bytemuck::cast(ROTATED_BYTES[1]))
+        };
+        ($a:expr, $n:tt) => {{
             let a = $a;
             _mm256_or_si256(_mm256_slli_epi64::<$n>(a), _mm256_srli_epi64::<{ 64 - $n }>(a))
         }};
     }
+
+    /// Where bytes come from in words that are rotated by 8 and by 56 bits.
+    const ROTATED_BYTES: [[u8; 32]; 2] = {
+        let mut out = [[0; 32]; 2];
+        let mut i = 0;
+        while i < 32 {
+            let word = i as u8 & 8;
+            out[0][i] = word | (i as u8 + 7) & 7;
+            out[1][i] = word | (i as u8 + 1) & 7;
+            i += 1;
+        }
+        out
+    };
+
     /// Proof that this CPU has BMI 1 and 2.
     #[derive(Clone, Copy)]
     pub(super) struct Bmi(());
@@ -247,11 +283,16 @@ mod x86 {
         pub(super) fn detect() -> Option<Self> {
             (is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")).then_some(Self(()))
         }
+
+        pub(super) fn permute(self, states: &mut [[u64; 1]; 25]) {
+            // SAFETY: the token proves that this CPU has the features.
+            unsafe { permute_1(states) }
+        }
     }
 
-    macro_rules! xor3_64 {
-        ($a:expr, $b:expr, $c:expr) => {
-            $a ^ $b ^ $c
+    macro_rules! xor_64 {
+        ($a:expr, $b:expr) => {
+            $a ^ $b
         };
     }
     macro_rules! chi_64 {
@@ -260,31 +301,59 @@ mod x86 {
         };
     }
     macro_rules! rotate_64 {
-        ($a:expr, $n:literal) => {
+        ($a:expr, $n:tt) => {
             ($a).rotate_left($n)
         };
     }
-    permutation!(Bmi, 1, "bmi1,bmi2", u64, i64::cast_unsigned, xor3_64, chi_64, rotate_64);
+    permutation!(permute_1, 1, "bmi1,bmi2", u64, i64::cast_unsigned, xor_64, chi_64, rotate_64);
 
-    permutation!(Avx2, 4, "avx2", __m256i, _mm256_set1_epi64x, xor3_256, chi_256, rotate_256);
+    permutation!(permute_4, 4, "avx2", __m256i, _mm256_set1_epi64x, xor_256, chi_256, rotate_256);
 
-    // The truth tables of `a ^ b ^ c` and of `a ^ (!b & c)`.
-    macro_rules! xor3_512 {
-        ($a:expr, $b:expr, $c:expr) => {
-            _mm512_ternarylogic_epi64::<0b1001_0110>($a, $b, $c)
+    // Compilers make one instruction of two sums.
+    macro_rules! xor_512 {
+        ($a:expr, $b:expr) => {
+            _mm512_xor_si512($a, $b)
         };
     }
     macro_rules! chi_512 {
         ($a:expr, $b:expr, $c:expr) => {
+            // The truth table of `a ^ (!b & c)`.
             _mm512_ternarylogic_epi64::<0b1101_0010>($a, $b, $c)
         };
     }
     macro_rules! rotate_512 {
-        ($a:expr, $n:literal) => {
+        ($a:expr, $n:tt) => {
             _mm512_rol_epi64::<$n>($a)
         };
     }
-    permutation!(Avx512, 8, "avx512f", __m512i, _mm512_set1_epi64, xor3_512, chi_512, rotate_512);
+    permutation!(permute_8, 8, "avx512f", __m512i, _mm512_set1_epi64, xor_512, chi_512, rotate_512);
+
+    permute_lanes!(Avx2, 4, permute_4);
+    permute_lanes!(Avx512, 8, permute_8);
+
+    /// Four words of four states at a time.
+    #[target_feature(enable = "avx2")]
+    fn transpose<const LANES: usize>(states: &[[u64; LANES]; 25], out: &mut [[u64; READ]; LANES]) {
+        for (i, words) in states.as_chunks::<4>().0.iter().enumerate() {
+            for first in (0..LANES).step_by(4) {
+                let [a, b, c, d] = words.map(|word| {
+                    let four: [u64; 4] = core::array::from_fn(|lane| word[first + lane]);
+                    bytemuck::cast(four)
+                });
+                let (ab, cd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d));
+                let (ba, dc) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
+                let lanes = [
+                    _mm256_permute2x128_si256::<0x20>(ab, cd),
+                    _mm256_permute2x128_si256::<0x20>(ba, dc),
+                    _mm256_permute2x128_si256::<0x31>(ab, cd),
+                    _mm256_permute2x128_si256::<0x31>(ba, dc),
+                ];
+                for (out, words) in out[first..].iter_mut().zip(lanes) {
+                    out[4 * i..4 * i + 4].copy_from_slice(&bytemuck::cast::<_, [u64; 4]>(words));
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -305,6 +374,11 @@ mod tests {
                 portable(single);
                 assert!(single.iter().zip(&states).all(|(a, b)| a[0] == b[lane]), "lane {lane}");
             }
+        }
+        let mut out = [[0; READ]; LANES];
+        permutation.read(&states, &mut out);
+        for (out, single) in out.iter().zip(&singles) {
+            assert_eq!(out[..], single.as_flattened()[..READ]);
         }
     }
 

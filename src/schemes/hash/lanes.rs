@@ -3,8 +3,9 @@
 
 use core::ops::Range;
 
-use super::keccak::{Lanes, Permute, Scalar};
-use crate::schemes::{Wiped, wipe::wipe};
+use super::keccak::{Lanes, Permute, READ, Scalar};
+use crate::schemes::Wiped;
+use crate::schemes::wipe::{wipe, wipe_below};
 
 /// Bytes of a block of SHAKE-128.
 pub(in crate::schemes) const RATE128: usize = 168;
@@ -144,14 +145,15 @@ fn work_off<'a, const LANES: usize>(
                 work.absorb(&mut state, lane, &mut block);
             }
         }
-        permutation.permute(&mut state.0);
-        for (lane, slot) in works.iter_mut().enumerate() {
-            let Some(work) = slot.as_ref().filter(|work| work.absorbed > work.job.len()) else { continue };
-            let block = &mut block[..work.job.rate];
-            state.read(lane, block);
+        permutation.permute(&mut state.words);
+        if works.iter().flatten().any(Work::squeezes) {
+            permutation.read(&state.words, &mut state.outputs);
+        }
+        for (lane, (slot, output)) in works.iter_mut().zip(&state.outputs).enumerate() {
+            let Some(work) = slot.as_ref().filter(|work| work.squeezes()) else { continue };
+            let block = &bytemuck::cast_slice(output)[..work.job.rate];
             if sink(lane, work.index, block) {
                 *slot = start();
-                state.clear(lane);
             }
         }
     }
@@ -165,6 +167,9 @@ impl Work<'_> {
             return;
         }
         let block = &mut block[..rate];
+        if self.absorbed == 0 {
+            state.clear(lane);
+        }
         if self.absorbed + rate <= len {
             self.job.copy(self.absorbed, block);
             self.absorbed += rate;
@@ -177,36 +182,41 @@ impl Work<'_> {
         }
         state.add(lane, block);
     }
+
+    /// Whether the input is in, with its padding.
+    fn squeezes(&self) -> bool {
+        self.absorbed > self.job.len()
+    }
 }
 
-/// Keccak states whose words lie side by side; erased on drop.
-struct States<const LANES: usize>([[u64; LANES]; 25]);
+/// Keccak states whose words lie side by side, and the first words of each, one behind the other; erased on drop, with
+/// what permutations left on the stack.
+struct States<const LANES: usize> {
+    words: [[u64; LANES]; 25],
+    outputs: [[u64; READ]; LANES],
+}
 
 impl<const LANES: usize> States<LANES> {
     fn new() -> Self {
-        Self([[0; LANES]; 25])
+        Self { words: [[0; LANES]; 25], outputs: [[0; READ]; LANES] }
     }
 
     fn clear(&mut self, lane: usize) {
-        self.0.iter_mut().for_each(|words| words[lane] = 0);
+        self.words.iter_mut().for_each(|words| words[lane] = 0);
     }
 
     fn add(&mut self, lane: usize, block: &[u8]) {
-        for (words, bytes) in self.0.iter_mut().zip(block.as_chunks().0) {
+        for (words, bytes) in self.words.iter_mut().zip(block.as_chunks().0) {
             words[lane] ^= u64::from_le_bytes(*bytes);
-        }
-    }
-
-    fn read(&self, lane: usize, block: &mut [u8]) {
-        for (words, bytes) in self.0.iter().zip(block.as_chunks_mut().0) {
-            *bytes = words[lane].to_le_bytes();
         }
     }
 }
 
 impl<const LANES: usize> Drop for States<LANES> {
     fn drop(&mut self) {
-        wipe(bytemuck::cast_slice_mut(self.0.as_flattened_mut()));
+        wipe(bytemuck::cast_slice_mut(self.words.as_flattened_mut()));
+        wipe(bytemuck::cast_slice_mut(self.outputs.as_flattened_mut()));
+        wipe_below();
     }
 }
 
@@ -279,8 +289,8 @@ mod tests {
     fn lanes_are_cleared() {
         let mut state = States::<4>::new();
         state.add(2, &[0xab; RATE256]);
-        assert_eq!(state.0[16][2], 0xabab_abab_abab_abab);
+        assert_eq!(state.words[16][2], 0xabab_abab_abab_abab);
         state.clear(2);
-        assert!(state.0.as_flattened().iter().all(|word| *word == 0));
+        assert!(state.words.as_flattened().iter().all(|word| *word == 0));
     }
 }

@@ -9,12 +9,12 @@ use zeroize::Zeroizing;
 
 use super::encode::{
     HintWriter, T0_LEN, T1_LEN, add_assign, high_len, mask_len, read_secret, read_t0, read_t1_negated, secret_len,
-    split_polys, sub_assign, write_secret,
+    split_polys, sub_assign, write_response, write_secret,
 };
 use super::keygen::{SkLayout, finish, key_seeds, secret_seed, write_t};
 use super::round::all_below;
 use super::sample::{Expanded, challenge, mask, matrix, matrix_and_secrets};
-use super::sign::{MAX_ATTEMPTS, low_bits_hold, mask_seed, write_checked_response, write_high_bits, write_hint};
+use super::sign::{MAX_ATTEMPTS, low_bits_hold, mask_seed, response_hides, write_high_bits, write_hint};
 use super::verify::{Hint, compare, read_signature, write_hinted};
 use super::{Array, Coeffs, Dsa, Error, Input, N, Parameters, Result};
 use crate::SecretVec;
@@ -178,9 +178,8 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let mut a = Vec::with_capacity(batch * rows * columns * N);
         for (item, job) in jobs.iter().enumerate() {
             a.extend_from_slice(&job.matrix);
-            mask::<P>(lanes, &job.seed, (attempt * columns as u32) as u16, columns, |i, coefficients| {
-                polynomial(&mut y, item * columns + i).copy_from_slice(coefficients);
-            });
+            let y = &mut y.as_chunks_mut().0[item * columns..][..columns];
+            mask::<P>(lanes, &job.seed, (attempt * columns as u32) as u16, y);
         }
         let ring = &self.ring;
         let a = ring.import_ntt(&ring.upload(&a)?)?;
@@ -340,9 +339,10 @@ fn complete<P: Parameters>(
     for ((y, cs1), out) in y.iter().zip(cs1).zip(response.chunks_exact_mut(mask_len::<P>())) {
         let mut z = Wiped::new(*y);
         add_assign(lanes, &mut z, cs1);
-        if !write_checked_response::<P>(lanes, &z, out) {
+        if !response_hides::<P>(lanes, &z) {
             return false;
         }
+        write_response::<P>(lanes, &z, out);
     }
     let mut writer = HintWriter::new(hint, P::OMEGA);
     for ((w, cs2), ct0) in w.iter().zip(cs2).zip(ct0) {

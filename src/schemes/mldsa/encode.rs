@@ -3,6 +3,7 @@
 use super::round::{D, add, sub};
 use super::{Coeffs, Parameters, Q};
 use crate::schemes::encode::{pack, packed_len, unpack};
+use crate::schemes::hash::Lanes;
 use crate::schemes::levels::levels;
 
 /// Bytes of a polynomial of a public key.
@@ -28,7 +29,7 @@ pub(super) const fn high_len<P: Parameters>() -> usize {
 levels! {
     /// Coefficients in `[-eta, eta]`.
     pub(super) fn write_secret<P: Parameters>(coefficients: &[u32], out: &mut [u8]) {
-        let map = |c: u32| sub(P::ETA, c) as u64;
+        let map = |c: u32| sub(P::ETA, c);
         match P::ETA {
             2 => pack::<3, _>(coefficients, out, map),
             _ => pack::<4, _>(coefficients, out, map),
@@ -36,45 +37,58 @@ levels! {
     }
 }
 
+/// Reads coefficients, and says whether all lie in `[-eta, eta]`; all are looked at.
+pub(super) fn read_secret<P: Parameters>(lanes: Lanes, bytes: &[u8], out: &mut Coeffs) -> bool {
+    match P::ETA {
+        2 => unpack::<3, _>(lanes, bytes, out),
+        _ => unpack::<4, _>(lanes, bytes, out),
+    }
+    let inside = all_at_most(lanes, out, 2 * P::ETA);
+    subtract_from(lanes, P::ETA, out);
+    inside
+}
+
 levels! {
-    /// Reads coefficients, and says whether all lie in `[-eta, eta]`; all are looked at.
-    pub(super) fn read_secret<P: Parameters>(bytes: &[u8], out: &mut Coeffs) -> bool {
-        match P::ETA {
-            2 => unpack::<3, _>(bytes, out, |v| v),
-            _ => unpack::<4, _>(bytes, out, |v| v),
-        }
-        let mut outside = 0;
-        for c in out {
-            outside |= (2 * P::ETA).wrapping_sub(*c);
-            *c = sub(P::ETA, *c);
-        }
-        outside >> 31 == 0
+    /// Whether all values, below `2^31`, are at most the bound; all are looked at.
+    fn all_at_most(values: &Coeffs, bound: u32) -> bool {
+        values.iter().fold(0, |outside, value| outside | bound.wrapping_sub(*value)) >> 31 == 0
+    }
+}
+
+levels! {
+    /// `minuend - c` for each coefficient, in place.
+    pub(super) fn subtract_from(minuend: u32, coefficients: &mut Coeffs) {
+        coefficients.iter_mut().for_each(|c| *c = sub(minuend, *c));
     }
 }
 
 levels! {
     /// Coefficients in `(-2^12, 2^12]`.
     pub(super) fn write_t0(coefficients: &Coeffs, out: &mut [u8]) {
-        pack::<13, _>(coefficients, out, |c| sub(1 << (D - 1), c) as u64);
+        pack::<13, _>(coefficients, out, |c| sub(1 << (D - 1), c));
     }
 }
 
-levels! {
-    pub(super) fn read_t0(bytes: &[u8], out: &mut Coeffs) {
-        unpack::<13, _>(bytes, out, |v| sub(1 << (D - 1), v as u32) as u64);
-    }
+pub(super) fn read_t0(lanes: Lanes, bytes: &[u8], out: &mut Coeffs) {
+    unpack::<13, _>(lanes, bytes, out);
+    subtract_from(lanes, 1 << (D - 1), out);
 }
 
 levels! {
     pub(super) fn write_t1(coefficients: &Coeffs, out: &mut [u8]) {
-        pack::<10, _>(coefficients, out, u64::from);
+        pack::<10, _>(coefficients, out, |c| c);
     }
 }
 
+/// `-t1·2^13`, which is what verification needs.
+pub(super) fn read_t1_negated(lanes: Lanes, bytes: &[u8], out: &mut Coeffs) {
+    unpack::<10, _>(lanes, bytes, out);
+    negate_shifted(lanes, out);
+}
+
 levels! {
-    /// `-t1·2^13`, which is what verification needs.
-    pub(super) fn read_t1_negated(bytes: &[u8], out: &mut Coeffs) {
-        unpack::<10, _>(bytes, out, |v| sub(0, (v as u32) << D) as u64);
+    fn negate_shifted(coefficients: &mut Coeffs) {
+        coefficients.iter_mut().for_each(|c| *c = sub(0, *c << D));
     }
 }
 
@@ -82,8 +96,8 @@ levels! {
     /// High bits, for the challenge's hash (`w1Encode`).
     pub(super) fn write_high<P: Parameters>(coefficients: &Coeffs, out: &mut [u8]) {
         match high_len::<P>() {
-            192 => pack::<6, _>(coefficients, out, u64::from),
-            _ => pack::<4, _>(coefficients, out, u64::from),
+            192 => pack::<6, _>(coefficients, out, |c| c),
+            _ => pack::<4, _>(coefficients, out, |c| c),
         }
     }
 }
@@ -91,7 +105,7 @@ levels! {
 levels! {
     /// A polynomial of a signature, coefficients in `(-gamma1, gamma1]`.
     pub(super) fn write_response<P: Parameters>(coefficients: &Coeffs, out: &mut [u8]) {
-        let map = |c: u32| sub(P::GAMMA1, c) as u64;
+        let map = |c: u32| sub(P::GAMMA1, c);
         match P::GAMMA1_BITS {
             17 => pack::<18, _>(coefficients, out, map),
             _ => pack::<20, _>(coefficients, out, map),
@@ -174,7 +188,6 @@ pub(super) fn split_polys(bytes: &[u8], count: usize, len: usize) -> (core::slic
 mod tests {
     use super::super::{MlDsa44Params, MlDsa65Params, MlDsa87Params, N};
     use super::*;
-    use crate::schemes::hash::Lanes;
 
     fn accepted(bytes: &[u8]) -> Option<usize> {
         let mut ones = 0;

@@ -1,45 +1,13 @@
 //! Polynomials from seeds (FIPS 204, section 7.3).
 
+use super::encode::subtract_from;
 use super::round::sub;
 use super::{Coeffs, N, Parameters, Q};
+use crate::schemes::Wiped;
 use crate::schemes::encode::unpack;
 use crate::schemes::hash::{Job, Lanes, MAX_LANES, RATE256, each_block};
 use crate::schemes::levels::levels;
-use crate::schemes::rejection::Sampled;
-use crate::schemes::{Wiped, wipe::wipe};
-
-/// A secret polynomial that is being sampled by rejection: a block may overfill it by as many values as it holds.
-struct Rejection {
-    values: [u32; N + 2 * RATE256],
-    len: usize,
-}
-
-impl Rejection {
-    const EMPTY: Self = Self { values: [0; N + 2 * RATE256], len: 0 };
-
-    /// Keeps a value if `accept` is 1; without a branch, because it may be secret.
-    #[inline(always)]
-    fn offer(&mut self, value: u32, accept: u32) {
-        self.values[self.len] = value;
-        self.len += accept as usize;
-    }
-
-    /// Gives the values out and starts again, if there are enough.
-    fn finish(&mut self, sink: impl FnOnce(&[u32])) -> bool {
-        let enough = self.len >= N;
-        if enough {
-            sink(&self.values[..N]);
-            self.len = 0;
-        }
-        enough
-    }
-}
-
-impl Drop for Rejection {
-    fn drop(&mut self) {
-        wipe(bytemuck::cast_slice_mut(&mut self.values));
-    }
-}
+use crate::schemes::rejection::{HalfBytes, Sampled};
 
 /// The job of entry `i` of the matrix, row by row (`RejNTTPoly`).
 fn entry<'a, P: Parameters>(rho: &'a [&'a [u8]], i: usize) -> Job<'a> {
@@ -93,7 +61,8 @@ pub(super) fn matrix_and_secrets<P: Parameters>(
     mut sink: impl FnMut(Expanded),
 ) {
     let mut uniform = [const { Sampled::<u32>::EMPTY }; MAX_LANES];
-    let mut secret = [const { Rejection::EMPTY }; MAX_LANES];
+    let mut halves = [const { HalfBytes::EMPTY }; MAX_LANES];
+    let mut secret = Wiped::new([0; N]);
     let (rho, seed, entries) = ([rho], [&seed[..]], P::K * P::L);
     let job = |i: usize| match i.checked_sub(entries) {
         None => entry::<P>(&rho, i),
@@ -105,33 +74,23 @@ pub(super) fn matrix_and_secrets<P: Parameters>(
             uniform[lane].finish(|values| sink(Expanded::Entry(i / P::L, i % P::L, values)))
         }
         Some(i) => {
-            take_bounded::<P>(lanes, &mut secret[lane], block);
-            secret[lane].finish(|values| sink(Expanded::Secret(i, values)))
+            halves[lane].take(lanes, if P::ETA == 2 { 15 } else { 9 }, block);
+            halves[lane].finish(|halves| {
+                bounded::<P>(lanes, halves, &mut secret);
+                sink(Expanded::Secret(i, &secret[..]));
+            })
         }
     });
 }
 
 levels! {
-    /// Keeps the half bytes of a block that are coefficients.
-    fn take_bounded<P: Parameters>(sampled: &mut Rejection, block: &[u8]) {
-        for byte in block {
-            for half in [*byte as u32 & 15, *byte as u32 >> 4] {
-                let (value, accept) = bounded::<P>(half);
-                sampled.offer(value, accept);
-            }
+    /// `CoeffFromHalfByte` of those that count.
+    fn bounded<P: Parameters>(halves: &[u8; N], out: &mut Coeffs) {
+        for (c, half) in out.iter_mut().zip(halves) {
+            let half = *half as u32;
+            // half mod 5: 205 / 1024 is 1/5 up to 15.
+            *c = if P::ETA == 2 { sub(2, half - 5 * ((205 * half) >> 10)) } else { sub(4, half) };
         }
-    }
-}
-
-/// `CoeffFromHalfByte`: the coefficient, and 1 if it counts.
-#[inline(always)]
-fn bounded<P: Parameters>(half: u32) -> (u32, u32) {
-    if P::ETA == 2 {
-        // half mod 5: 205 / 1024 is 1/5 up to 15.
-        let residue = half - 5 * ((205 * half) >> 10);
-        (sub(2, residue), half.wrapping_sub(15) >> 31)
-    } else {
-        (sub(4, half), half.wrapping_sub(9) >> 31)
     }
 }
 
@@ -141,49 +100,41 @@ pub(super) struct Masks<'a> {
     seed: &'a [u8; 64],
     /// The nonce of the next polynomial that is expanded.
     next: u16,
-    /// Polynomials that wait: lanes are filled with those of the next attempt.
+    /// Polynomials that wait, from `start` on: lanes are filled with those of the next attempt.
     ready: Wiped<[Coeffs; MAX_COLUMNS + MAX_LANES]>,
+    start: usize,
     len: usize,
 }
 
 /// Most columns of a matrix.
-const MAX_COLUMNS: usize = 7;
+pub(super) const MAX_COLUMNS: usize = 7;
 
 impl<'a> Masks<'a> {
     pub(super) fn new(lanes: Lanes, seed: &'a [u8; 64]) -> Self {
-        Self { lanes, seed, next: 0, ready: Wiped::new([[0; N]; MAX_COLUMNS + MAX_LANES]), len: 0 }
+        Self { lanes, seed, next: 0, ready: Wiped::new([[0; N]; MAX_COLUMNS + MAX_LANES]), start: 0, len: 0 }
     }
 
-    /// The next `L` polynomials: `sink(i, coefficients)`.
-    pub(super) fn next<P: Parameters>(&mut self, mut sink: impl FnMut(usize, &Coeffs)) {
+    /// The next `L` polynomials.
+    pub(super) fn next<P: Parameters>(&mut self) -> &[Coeffs] {
+        self.ready.copy_within(self.start..self.start + self.len, 0);
         // The number of lanes is a power of two.
         let missing = (P::L.saturating_sub(self.len) + self.lanes.count() - 1) & !(self.lanes.count() - 1);
-        let (start, ready) = (self.len, &mut self.ready);
-        mask::<P>(self.lanes, self.seed, self.next, missing, |i, coefficients| ready[start + i] = *coefficients);
+        mask::<P>(self.lanes, self.seed, self.next, &mut self.ready[self.len..self.len + missing]);
         self.next += missing as u16;
-        self.len += missing;
-        self.ready[..P::L].iter().enumerate().for_each(|(i, coefficients)| sink(i, coefficients));
-        self.ready.copy_within(P::L..self.len, 0);
-        self.len -= P::L;
+        (self.start, self.len) = (P::L, self.len + missing - P::L);
+        &self.ready[..P::L]
     }
 }
 
-/// `count` polynomials of a mask from nonce `kappa` on: `sink(i, coefficients)`.
-pub(super) fn mask<P: Parameters>(
-    lanes: Lanes,
-    seed: &[u8; 64],
-    kappa: u16,
-    count: usize,
-    mut sink: impl FnMut(usize, &Coeffs),
-) {
+/// The polynomials of a mask from nonce `kappa` on.
+pub(super) fn mask<P: Parameters>(lanes: Lanes, seed: &[u8; 64], kappa: u16, out: &mut [Coeffs]) {
     const BLOCKS: usize = 5;
     let len = 32 * (P::GAMMA1_BITS + 1);
     let mut waiting = Wiped::new([[0u8; BLOCKS * RATE256]; MAX_LANES]);
     let mut filled = [0usize; MAX_LANES];
-    let mut out = Wiped::new([0u32; N]);
     let seed = [&seed[..]];
     let job = |i: usize| Job::shake256(&seed).and_bytes((kappa + i as u16).to_le_bytes());
-    each_block(lanes, count, job, |lane, i, block| {
+    each_block(lanes, out.len(), job, |lane, i, block| {
         let (bytes, filled) = (&mut waiting[lane], &mut filled[lane]);
         bytes[*filled * RATE256..][..RATE256].copy_from_slice(block);
         *filled += 1;
@@ -191,21 +142,18 @@ pub(super) fn mask<P: Parameters>(
             return false;
         }
         *filled = 0;
-        read_mask::<P>(lanes, &bytes[..len], &mut out);
-        sink(i, &out);
+        read_mask::<P>(lanes, &bytes[..len], &mut out[i]);
         true
     });
 }
 
-levels! {
-    /// `BitUnpack` of a polynomial with coefficients in `(-gamma1, gamma1]`.
-    pub(super) fn read_mask<P: Parameters>(bytes: &[u8], out: &mut Coeffs) {
-        let map = |v: u64| sub(P::GAMMA1, v as u32) as u64;
-        match P::GAMMA1_BITS {
-            17 => unpack::<18, _>(bytes, out, map),
-            _ => unpack::<20, _>(bytes, out, map),
-        }
+/// `BitUnpack` of a polynomial with coefficients in `(-gamma1, gamma1]`.
+pub(super) fn read_mask<P: Parameters>(lanes: Lanes, bytes: &[u8], out: &mut Coeffs) {
+    match P::GAMMA1_BITS {
+        17 => unpack::<18, _>(lanes, bytes, out),
+        _ => unpack::<20, _>(lanes, bytes, out),
     }
+    subtract_from(lanes, P::GAMMA1, out);
 }
 
 /// `SampleInBall`. Its time depends on the challenge, which the signature publishes, or which is thrown away.
@@ -246,13 +194,16 @@ mod tests {
 
     #[test]
     fn half_bytes_by_definition() {
-        for half in 0..16u32 {
-            let (value, accept) = bounded::<MlDsa44Params>(half);
-            assert_eq!(accept, (half < 15) as u32);
-            assert!(accept == 0 || value == (2 - half as i32 % 5).rem_euclid(Q as i32) as u32);
-            let (value, accept) = bounded::<MlDsa65Params>(half);
-            assert_eq!(accept, (half < 9) as u32);
-            assert!(accept == 0 || value == (4 - half as i32).rem_euclid(Q as i32) as u32);
+        let halves = core::array::from_fn(|i| i as u8 % 15);
+        let mut out = [0; N];
+        bounded::<MlDsa44Params>(Lanes::best(), &halves, &mut out);
+        for (c, half) in out.iter().zip(halves) {
+            assert_eq!(*c, (2 - half as i32 % 5).rem_euclid(Q as i32) as u32);
+        }
+        let halves = core::array::from_fn(|i| i as u8 % 9);
+        bounded::<MlDsa65Params>(Lanes::best(), &halves, &mut out);
+        for (c, half) in out.iter().zip(halves) {
+            assert_eq!(*c, (4 - half as i32).rem_euclid(Q as i32) as u32);
         }
     }
 
@@ -266,20 +217,6 @@ mod tests {
         }
     }
 
-    /// A lane that needs more blocks than the others goes on from where it was.
-    #[test]
-    fn rejection_continues() {
-        let mut sampled = Rejection::EMPTY;
-        for i in 0..N as u32 {
-            assert!(!sampled.finish(|_| unreachable!()));
-            sampled.offer(99, 0);
-            sampled.offer(i, 1);
-        }
-        let mut seen = false;
-        assert!(sampled.finish(|values| seen = values.iter().copied().eq(0..N as u32)));
-        assert!(seen && sampled.len == 0);
-    }
-
     /// Masks that were expanded beside those of an earlier attempt are the same.
     #[test]
     fn masks_of_later_attempts() {
@@ -288,13 +225,8 @@ mod tests {
                 let mut masks = Masks::new(lanes, &[3; 64]);
                 for attempt in 0..9 {
                     let mut expected = [[0; N]; MAX_COLUMNS];
-                    mask::<P>(Lanes::One, &[3; 64], attempt * P::L as u16, P::L, |i, values| expected[i] = *values);
-                    let mut seen = 0;
-                    masks.next::<P>(|i, values| {
-                        assert!(*values == expected[i], "polynomial {i} of attempt {attempt}");
-                        seen += 1;
-                    });
-                    assert_eq!(seen, P::L);
+                    mask::<P>(Lanes::One, &[3; 64], attempt * P::L as u16, &mut expected[..P::L]);
+                    assert!(*masks.next::<P>() == expected[..P::L], "attempt {attempt}");
                 }
             }
         }

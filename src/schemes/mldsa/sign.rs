@@ -11,7 +11,7 @@ use super::encode::{
 };
 use super::keygen::{SkLayout, keygen, split};
 use super::round::{all_below, all_low_below, high_bits};
-use super::sample::{Masks, challenge, matrix};
+use super::sample::{MAX_COLUMNS, Masks, challenge, matrix};
 use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, VerificationKey, ZERO};
 use crate::RingContext;
 use crate::backend::Cpu;
@@ -25,7 +25,7 @@ use crate::schemes::{Erased, Wiped, exactly, hash};
 /// with a probability below `2^-256`.
 pub(super) const MAX_ATTEMPTS: u32 = 814;
 
-/// Most rows of a matrix, and most columns.
+/// Most rows of a matrix.
 const MAX_ROWS: usize = 8;
 
 /// A private key that was checked, with its matrix; erased on drop. It belongs to the CPU level of the
@@ -181,8 +181,9 @@ impl<P: Parameters> Expanded<P> {
         let seed = mask_seed::<P>(&self.seed, rnd, &mu);
         let mut signature = P::Sig::filled(0);
         let mut masks = Masks::new(Lanes::of(plan.level()), &seed);
+        let mut work = Wiped::new(Attempt::EMPTY);
         for _ in 0..MAX_ATTEMPTS {
-            if self.attempt(plan, &mu, &mut masks, signature.as_mut()) {
+            if self.attempt(plan, &mu, &mut masks, &mut work, signature.as_mut()) {
                 return Ok(signature);
             }
         }
@@ -190,67 +191,86 @@ impl<P: Parameters> Expanded<P> {
     }
 
     /// One round of the rejection loop; says whether the signature is good.
-    fn attempt(&self, plan: &Plan, mu: &[u8; 64], masks: &mut Masks, signature: &mut [u8]) -> bool {
+    fn attempt(&self, plan: &Plan, mu: &[u8; 64], masks: &mut Masks, work: &mut Attempt, signature: &mut [u8]) -> bool {
         let lanes = Lanes::of(plan.level());
-        let mut y = Wiped::new([[0; N]; MAX_ROWS]);
-        let mut y_ntt = Erased::<P::Columns, _>::filled(ZERO);
-        masks.next::<P>(|i, coefficients| {
-            y[i] = *coefficients;
-            plan.forward(coefficients, &mut y_ntt.as_mut()[i]);
-        });
-        let mut products = Erased::<P::Rows, _>::filled(ZERO);
-        let products = products.as_mut();
-        plan.mat_vec(
-            P::L,
-            self.matrix.as_ref().as_flattened(),
-            y_ntt.as_ref().as_flattened(),
-            products.as_flattened_mut(),
-        );
-        let mut w = Wiped::new([[0; N]; MAX_ROWS]);
-        let mut high = Wiped::new([0; MAX_ROWS * 192]);
+        let Attempt { y, y_ntt, w, w_ntt, high, product, product_ntt } = work;
+        y[..P::L].copy_from_slice(masks.next::<P>());
+        for (y, y_ntt) in y.iter().zip(&mut y_ntt[..P::L]) {
+            plan.forward(y, y_ntt);
+        }
+        let matrix = self.matrix.as_ref().as_flattened();
+        plan.mat_vec(P::L, matrix, y_ntt[..P::L].as_flattened(), w_ntt[..P::K].as_flattened_mut());
         let high = &mut high[..P::K * high_len::<P>()];
-        for (i, product) in products.iter().enumerate() {
-            plan.inverse(product, &mut w[i][..]);
+        for (i, w_ntt) in w_ntt[..P::K].iter().enumerate() {
+            plan.inverse(w_ntt, &mut w[i][..]);
             write_high_bits::<P>(lanes, &w[i], &mut high[i * high_len::<P>()..][..high_len::<P>()]);
         }
         let (commitment, rest) = signature.split_at_mut(P::CHALLENGE);
         hash::shake256(&[mu, high], commitment);
         let mut c = [0; N];
         challenge::<P>(commitment, &mut c);
-        let mut c_ntt = ZERO;
+        let (mut c_ntt, mut prepared) = (ZERO, ZERO);
         plan.forward(&c, &mut c_ntt);
+        plan.prepare(&c_ntt, &mut prepared);
 
-        // The challenge times each secret: a matrix of one column.
-        let mut product = Wiped::new([0; N]);
-        let times_challenge = |secret: &Poly, product: &mut Coeffs| {
-            let mut out = Wiped::new(ZERO);
-            plan.mat_vec(1, secret, &c_ntt, &mut out[..]);
-            plan.inverse(&out[..], product);
+        let mut times_challenge = |secret: &Poly, product: &mut Coeffs| {
+            plan.pointwise_prepared(secret, &prepared, product_ntt);
+            plan.inverse(product_ntt, product);
         };
-        let (response, hint) = rest.split_at_mut(P::L * mask_len::<P>());
         for (i, s1) in self.s1.as_ref().iter().enumerate() {
-            times_challenge(s1, &mut product);
-            add_assign(lanes, &mut y[i], &product);
-            if !write_checked_response::<P>(lanes, &y[i], &mut response[i * mask_len::<P>()..][..mask_len::<P>()]) {
+            times_challenge(s1, product);
+            add_assign(lanes, &mut y[i], product);
+            if !response_hides::<P>(lanes, &y[i]) {
                 return false;
             }
         }
         for (i, s2) in self.s2.as_ref().iter().enumerate() {
-            times_challenge(s2, &mut product);
-            sub_assign(lanes, &mut w[i], &product);
+            times_challenge(s2, product);
+            sub_assign(lanes, &mut w[i], product);
             if !low_bits_hold::<P>(lanes, &w[i]) {
                 return false;
             }
         }
+        let (response, hint) = rest.split_at_mut(P::L * mask_len::<P>());
         let mut writer = HintWriter::new(hint, P::OMEGA);
         for (i, t0) in self.t0.as_ref().iter().enumerate() {
-            times_challenge(t0, &mut product);
-            if !write_hint::<P>(lanes, &w[i], &product, &mut writer) {
+            times_challenge(t0, product);
+            if !write_hint::<P>(lanes, &w[i], product, &mut writer) {
                 return false;
             }
         }
+        for (z, out) in y.iter().zip(response.chunks_exact_mut(mask_len::<P>())) {
+            write_response::<P>(lanes, z, out);
+        }
         true
     }
+}
+
+/// What the attempts of one signature compute, in turn in the same memory.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Attempt {
+    /// The mask, then the response.
+    y: [Coeffs; MAX_COLUMNS],
+    y_ntt: [Poly; MAX_COLUMNS],
+    /// The commitment, then that less the challenge times `s2`.
+    w: [Coeffs; MAX_ROWS],
+    w_ntt: [Poly; MAX_ROWS],
+    high: [u8; MAX_ROWS * 192],
+    product: Coeffs,
+    product_ntt: Poly,
+}
+
+impl Attempt {
+    const EMPTY: Self = Self {
+        y: [[0; N]; MAX_COLUMNS],
+        y_ntt: [ZERO; MAX_COLUMNS],
+        w: [[0; N]; MAX_ROWS],
+        w_ntt: [ZERO; MAX_ROWS],
+        high: [0; MAX_ROWS * 192],
+        product: [0; N],
+        product_ntt: ZERO,
+    };
 }
 
 /// `rho''`: the seed of all masks of one signature.
@@ -281,13 +301,9 @@ fn high_of<P: Parameters>(w: u32) -> u32 {
     if P::GAMMA2 == (Q - 1) / 88 { high_bits::<{ (Q - 1) / 88 }>(w) } else { high_bits::<{ (Q - 1) / 32 }>(w) }
 }
 
-/// Writes a polynomial of the response, if it does not show the secret.
-pub(super) fn write_checked_response<P: Parameters>(lanes: Lanes, z: &Coeffs, out: &mut [u8]) -> bool {
-    let hidden = all_below(lanes, z, P::GAMMA1 - P::BETA);
-    if hidden {
-        write_response::<P>(lanes, z, out);
-    }
-    hidden
+/// Whether a polynomial of the response does not show the secret.
+pub(super) fn response_hides<P: Parameters>(lanes: Lanes, z: &Coeffs) -> bool {
+    all_below(lanes, z, P::GAMMA1 - P::BETA)
 }
 
 levels! {

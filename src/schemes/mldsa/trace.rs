@@ -127,10 +127,10 @@ fn digest<P: Parameters>() -> String {
         numbers(&mut text, "s", 3, &values(&s[..P::L], centred), |_| "],\n     [");
         let mut y = vec![[0; N]; P::L];
         let mut y_ntt = P::Columns::filled(super::ZERO);
-        mask::<P>(lanes, &seed, 0, P::L, |i, values| {
-            y[i] = *values;
-            plan.forward(values, &mut y_ntt.as_mut()[i]);
-        });
+        mask::<P>(lanes, &seed, 0, &mut y[..P::L]);
+        for (y, y_ntt) in y.iter().zip(y_ntt.as_mut()) {
+            plan.forward(y, y_ntt);
+        }
         numbers(&mut text, "y", 8, &values(&y, centred), |_| "],\n     [");
         let mut w_ntt = P::Rows::filled(super::ZERO);
         let flat = (a_ntt.as_ref().as_flattened(), y_ntt.as_ref().as_flattened());

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::key::{finish, round3_secret};
+use super::key::{finish, rejection, round3_secret};
 use super::noise::{matrix, noise};
 use super::pke::{
     add_assign, encode, halves, key_seeds, randomness, read_message, read_public, read_row, read_secret, write_row,
@@ -209,7 +209,7 @@ impl<P: Parameters, B: RingMul<MlKem>> Kem<P, B> {
         let results = inputs.zip(derived.iter().zip(again.iter())).map(|(((dk, ct), state), (derived, again))| {
             state?;
             let z = dk.as_ref().last_chunk().unwrap_or(const { &[0; 32] });
-            Ok(finish::<P>(derived, z, ct.as_ref(), again.0.as_ref()))
+            Ok(finish::<P>(derived, &rejection::<P>(z, ct.as_ref()), ct.as_ref(), again.0.as_ref()))
         });
         Ok(results.collect())
     }

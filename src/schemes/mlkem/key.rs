@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use subtle::{ConditionallySelectable, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroize;
 
 use super::noise::{self, MAX_K};
@@ -83,23 +83,35 @@ impl<P: Parameters> Public<P> {
     }
 
     pub(super) fn read(&mut self, plan: &Plan, ek: &[u8]) -> Result<()> {
+        self.read_beside(plan, ek, None)
+    }
+
+    /// As [`Public::read`], and computes a digest of 32 bytes beside.
+    fn read_beside(&mut self, plan: &Plan, ek: &[u8], beside: Option<(Job, &mut [u8; 32])>) -> Result<()> {
         exactly("encapsulation key", ek, P::Ek::LEN)?;
         self.bytes.as_mut().copy_from_slice(ek);
-        if self.expand(plan) { Ok(()) } else { Err(Error::KeyNotReduced) }
+        if self.expand(plan, beside) { Ok(()) } else { Err(Error::KeyNotReduced) }
     }
 
     /// Fills in what follows from the encoded key; says whether its coefficients are reduced.
-    fn expand(&mut self, plan: &Plan) -> bool {
+    fn expand(&mut self, plan: &Plan, beside: Option<(Job, &mut [u8; 32])>) -> bool {
         let ek = self.bytes.as_ref();
         let (matrix, t) = self.rows.as_mut().split_at_mut(P::K * P::K);
         let lanes = Lanes::of(plan.level());
         let reduced = read_public::<P>(lanes, ek, |i, values| plan.import(values, &mut t[i]));
         if reduced {
             let (rho, whole) = (&ek[384 * P::K..], [ek]);
-            let hashes = core::slice::from_mut(&mut self.hash);
-            noise::matrix::<P>(lanes, rho, true, &[Job::sha3_256(&whole)], hashes, |i, values| {
+            let own = Job::sha3_256(&whole);
+            let jobs = [own, beside.as_ref().map_or(own, |(job, _)| *job)];
+            let count = 1 + beside.is_some() as usize;
+            let mut digests = Wiped::new([[0; 32]; 2]);
+            noise::matrix::<P>(lanes, rho, true, &jobs[..count], &mut digests[..count], |i, values| {
                 plan.import(values, &mut matrix[i])
             });
+            self.hash = digests[0];
+            if let Some((_, digest)) = beside {
+                *digest = digests[1];
+            }
         }
         reduced
     }
@@ -127,15 +139,27 @@ pub(super) fn round3_secret(pre_secret: &[u8; 32], ciphertext: &[u8]) -> SharedS
     secret
 }
 
-/// The shared secret: that of the message where the ciphertext was made from it, else the rejection value. Constant
-/// time.
-pub(super) fn finish<P: Parameters>(derived: &[u8; 64], z: &[u8; 32], ciphertext: &[u8], again: &[u8]) -> SharedSecret {
-    let (secret, _) = halves(derived);
+/// The rejection value: `J` of the standard; Kyber takes `z` itself.
+pub(super) fn rejection<P: Parameters>(z: &[u8; 32], ciphertext: &[u8]) -> Wiped<[u8; 32]> {
     let mut rejected = Wiped::new(*z);
     if !P::ROUND3 {
         hash::shake256(&[z, ciphertext], &mut rejected[..]);
     }
-    let same = ciphertext.ct_eq(again);
+    rejected
+}
+
+/// The shared secret: that of the message where the ciphertext was made from it, else the rejection value. Constant
+/// time.
+pub(super) fn finish<P: Parameters>(
+    derived: &[u8; 64],
+    rejected: &[u8; 32],
+    ciphertext: &[u8],
+    again: &[u8],
+) -> SharedSecret {
+    let (secret, _) = halves(derived);
+    // Word by word if the compiler likes: `ct_eq` of slices goes byte by byte.
+    let difference = ciphertext.iter().zip(again).fold(0, |difference, (a, b)| difference | (a ^ b));
+    let same = difference.ct_eq(&0) & Choice::from((ciphertext.len() == again.len()) as u8);
     let mut out = [0; 32];
     for (out, (rejected, secret)) in out.iter_mut().zip(rejected.iter().zip(secret)) {
         *out = u8::conditional_select(rejected, secret, same);
@@ -178,7 +202,7 @@ impl<P: Parameters> DecapsulationKey<P> {
         let secret = &mut secret[..384 * P::K];
         keygen::<P>(ring.plan(), d, key.public.public.bytes.as_mut(), secret);
         // Coefficients that key generation makes are reduced.
-        let _ = key.public.public.expand(ring.plan());
+        let _ = key.public.public.expand(ring.plan(), None);
         key.private.fill(ring.plan(), secret, z);
         key
     }
@@ -205,17 +229,29 @@ pub(super) struct Private<P: Parameters> {
 }
 
 impl<P: Parameters> Private<P> {
-    pub(super) fn empty() -> Self {
+    fn empty() -> Self {
         Self { s: P::Vector::filled([0; N / 4]), z: [0; 32] }
     }
 
     /// Reads a decapsulation key, and the encapsulation key inside it.
-    pub(super) fn read(&mut self, plan: &Plan, dk: &[u8], inside: &mut Public<P>) -> Result<()> {
+    fn read(&mut self, plan: &Plan, dk: &[u8], inside: &mut Public<P>) -> Result<()> {
+        self.read_beside(plan, dk, inside, None)
+    }
+
+    /// As [`Private::read`], and computes the rejection value of a ciphertext beside.
+    fn read_beside(
+        &mut self,
+        plan: &Plan,
+        dk: &[u8],
+        inside: &mut Public<P>,
+        beside: Option<(&[u8], &mut [u8; 32])>,
+    ) -> Result<()> {
         exactly("decapsulation key", dk, P::Dk::LEN)?;
         let (secret, rest) = dk.split_at(384 * P::K);
         let (public, rest) = rest.split_at(P::Ek::LEN);
         let (hash, z) = rest.split_at(32);
-        inside.read(plan, public)?;
+        let parts = [z, beside.as_ref().map_or(&[][..], |(ciphertext, _)| ciphertext)];
+        inside.read_beside(plan, public, beside.map(|(_, rejected)| (Job::shake256(&parts), rejected)))?;
         if inside.hash[..] != *hash {
             return Err(Error::KeyHashMismatch);
         }
@@ -228,8 +264,13 @@ impl<P: Parameters> Private<P> {
         self.z.copy_from_slice(z);
     }
 
-    pub(super) fn decaps(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8]) -> Result<SharedSecret> {
+    fn decaps(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8]) -> Result<SharedSecret> {
         exactly("ciphertext", ciphertext, P::Ct::LEN)?;
+        Ok(self.decaps_or(plan, public, ciphertext, &rejection::<P>(&self.z, ciphertext)))
+    }
+
+    /// The secret of the message, or the rejection value.
+    fn decaps_or(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8], rejected: &[u8; 32]) -> SharedSecret {
         let mut message = Wiped::new([0; 32]);
         decrypt::<P>(plan, &self.s, ciphertext, &mut message);
         let mut derived = Wiped::new([0; 64]);
@@ -237,8 +278,21 @@ impl<P: Parameters> Private<P> {
         let (_, r) = halves(&derived);
         let mut again = Erased::<P::Ct, _>::filled(0);
         encrypt::<P>(plan, &public.rows, &message, r, again.as_mut());
-        Ok(finish::<P>(&derived, &self.z, ciphertext, again.as_ref()))
+        finish::<P>(&derived, rejected, ciphertext, again.as_ref())
     }
+}
+
+/// [`Kem::decaps`](super::Kem::decaps): the rejection value is hashed beside the key and its matrix.
+pub(super) fn decaps_once<P: Parameters>(plan: &Plan, dk: &[u8], ciphertext: &[u8]) -> Result<SharedSecret> {
+    let (mut public, mut private) = (Public::<P>::empty(), Private::<P>::empty());
+    if P::ROUND3 {
+        private.read(plan, dk, &mut public)?;
+        return private.decaps(plan, &public, ciphertext);
+    }
+    let mut rejected = Wiped::new([0; 32]);
+    private.read_beside(plan, dk, &mut public, Some((ciphertext, &mut rejected)))?;
+    exactly("ciphertext", ciphertext, P::Ct::LEN)?;
+    Ok(private.decaps_or(plan, &public, ciphertext, &rejected))
 }
 
 impl<P: Parameters> Drop for Private<P> {

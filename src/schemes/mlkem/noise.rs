@@ -147,19 +147,19 @@ levels! {
 /// # Bounds
 /// `x` in `[0, q)`, `D <= 11`. The quotient by `q` is a product with `ceil(2^36 / q)`: exact below `2^24`.
 #[inline(always)]
-pub(super) fn compress<const D: usize>(x: u16) -> u64 {
+pub(super) fn compress<const D: usize>(x: u16) -> u32 {
     // magic: 20642679 == ceil(2^36 / 3329)
     const RECIPROCAL: u64 = 20_642_679;
-    (((((x as u64) << D) + Q as u64 / 2) * RECIPROCAL) >> 36) & ((1 << D) - 1)
+    (((((x as u64) << D) + Q as u64 / 2) * RECIPROCAL) >> 36) as u32 & ((1 << D) - 1)
 }
 
-/// `round(q / 2^D · y)`.
+/// `round(q / 2^d · y)`.
 ///
 /// # Bounds
-/// `y` in `[0, 2^D)`.
+/// `y` in `[0, 2^d)`, `d <= 11`.
 #[inline(always)]
-pub(super) fn decompress<const D: usize>(y: u64) -> u64 {
-    (y * Q as u64 + (1 << (D - 1))) >> D
+pub(super) fn decompress(d: usize, y: u16) -> u16 {
+    ((y as u32 * Q as u32 + (1 << (d - 1))) >> d) as u16
 }
 
 /// `x + y mod q`, canonical.
@@ -197,11 +197,11 @@ mod tests {
     fn rounding<const D: usize>() {
         for x in 0..Q {
             let doubled = ((x as u64) << (D + 1)) + Q as u64;
-            assert_eq!(compress::<D>(x), doubled / (2 * Q as u64) % (1 << D), "D = {D}, x = {x}");
+            assert_eq!(compress::<D>(x) as u64, doubled / (2 * Q as u64) % (1 << D), "D = {D}, x = {x}");
         }
-        for y in 0..1u64 << D {
-            assert_eq!(decompress::<D>(y), ((2 * y * Q as u64) + (1 << D)) >> (D + 1));
-            assert_eq!(compress::<D>(decompress::<D>(y) as u16), y);
+        for y in 0..1u16 << D {
+            assert_eq!(decompress(D, y) as u64, ((2 * y as u64 * Q as u64) + (1 << D)) >> (D + 1));
+            assert_eq!(compress::<D>(decompress(D, y)), y as u32);
         }
     }
 

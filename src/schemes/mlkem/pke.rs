@@ -2,7 +2,7 @@
 
 use super::noise::{Samplers, add, add_message, compress, decompress, noise, sub};
 use super::{Coeffs, N, Parameters, Q};
-use crate::arith::csub;
+use crate::arith::Modulus;
 use crate::backend::cpu::Plan;
 use crate::schemes::encode::{pack, unpack};
 use crate::schemes::hash::{self, Job, Lanes, each_block};
@@ -73,31 +73,31 @@ levels! {
 levels! {
     /// `ByteEncode_12`.
     pub(super) fn encode(coefficients: &Coeffs, out: &mut [u8]) {
-        pack::<12, _>(coefficients, out, u64::from);
+        pack::<12, _>(coefficients, out, u32::from);
     }
 }
 
 levels! {
-    /// The bits of `ByteDecode_12`, unreduced; says whether all are reduced.
-    fn decode(bytes: &[u8], out: &mut Coeffs) -> bool {
-        unpack::<12, _>(bytes, out, |x| x);
-        out.iter().fold(true, |reduced, x| reduced & (*x < Q))
+    /// Whether all coefficients are reduced; all are looked at.
+    fn all_reduced(values: &Coeffs) -> bool {
+        values.iter().fold(0, |outside, x| outside | (Q - 1).wrapping_sub(*x)) >> 15 == 0
     }
 }
 
 levels! {
-    /// `ByteDecode_12`.
-    fn decode_reduced(bytes: &[u8], out: &mut Coeffs) {
-        unpack::<12, _>(bytes, out, |x| csub(x, Q as u64));
+    /// Integers of 12 bits modulo `q`.
+    fn reduce(values: &mut Coeffs) {
+        values.iter_mut().for_each(|x| *x = Modulus::<u16>::csub_of(*x, Q));
     }
 }
 
-/// Reads the `K` polynomials of an encapsulation key into `sink(i, values)`; says whether all are reduced.
+/// Reads (`ByteDecode_12`) the `K` polynomials of an encapsulation key into `sink(i, values)`; says whether all are reduced.
 pub(super) fn read_public<P: Parameters>(lanes: Lanes, ek: &[u8], mut sink: impl FnMut(usize, &Coeffs)) -> bool {
     let mut values = [0u16; N];
     let mut reduced = true;
     for (i, bytes) in ek[..384 * P::K].chunks_exact(384).enumerate() {
-        reduced &= decode(lanes, bytes, &mut values);
+        unpack::<12, _>(lanes, bytes, &mut values);
+        reduced &= all_reduced(lanes, &values);
         sink(i, &values);
     }
     reduced
@@ -107,7 +107,8 @@ pub(super) fn read_public<P: Parameters>(lanes: Lanes, ek: &[u8], mut sink: impl
 pub(super) fn read_secret<P: Parameters>(lanes: Lanes, secret: &[u8], mut sink: impl FnMut(usize, &Coeffs)) {
     let mut values = Wiped::new([0u16; N]);
     for (i, bytes) in secret[..384 * P::K].chunks_exact(384).enumerate() {
-        decode_reduced(lanes, bytes, &mut values);
+        unpack::<12, _>(lanes, bytes, &mut values);
+        reduce(lanes, &mut values);
         sink(i, &values);
     }
 }
@@ -167,22 +168,28 @@ levels! {
     }
 }
 
-levels! {
-    /// Reads polynomial `i` of a ciphertext: `u[i]`, or `v` for `i = K`.
-    pub(super) fn read_row<P: Parameters>(i: usize, ciphertext: &[u8], out: &mut Coeffs) {
-        let (u, v) = ciphertext.split_at(32 * P::DU * P::K);
-        if i == P::K {
-            match P::DV {
-                4 => unpack::<4, _>(v, out, decompress::<4>),
-                _ => unpack::<5, _>(v, out, decompress::<5>),
-            }
-        } else {
-            let u = &u[32 * P::DU * i..][..32 * P::DU];
-            match P::DU {
-                10 => unpack::<10, _>(u, out, decompress::<10>),
-                _ => unpack::<11, _>(u, out, decompress::<11>),
-            }
+/// Reads polynomial `i` of a ciphertext: `u[i]`, or `v` for `i = K`.
+pub(super) fn read_row<P: Parameters>(lanes: Lanes, i: usize, ciphertext: &[u8], out: &mut Coeffs) {
+    let (u, v) = ciphertext.split_at(32 * P::DU * P::K);
+    if i == P::K {
+        match P::DV {
+            4 => unpack::<4, _>(lanes, v, out),
+            _ => unpack::<5, _>(lanes, v, out),
         }
+        decompress_all(lanes, P::DV, out);
+    } else {
+        let u = &u[32 * P::DU * i..][..32 * P::DU];
+        match P::DU {
+            10 => unpack::<10, _>(lanes, u, out),
+            _ => unpack::<11, _>(lanes, u, out),
+        }
+        decompress_all(lanes, P::DU, out);
+    }
+}
+
+levels! {
+    fn decompress_all(d: usize, values: &mut Coeffs) {
+        values.iter_mut().for_each(|y| *y = decompress(d, *y));
     }
 }
 

@@ -78,6 +78,16 @@ macro_rules! kernels {
                 Some(&self.transform().order)
             }
 
+            fn arrange(&self, a: &mut [$Lane]) {
+                let t = self.transform();
+                enter!($features, |t: &$Transform, a: &mut [$Lane]| t.arrange(a))
+            }
+
+            fn arrange_canonically(&self, a: &mut [$Lane]) {
+                let t = self.transform();
+                enter!($features, |t: &$Transform, a: &mut [$Lane]| t.arrange_canonically(a))
+            }
+
             fn planes(&self) -> usize {
                 self.transform().planes
             }

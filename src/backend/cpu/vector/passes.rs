@@ -29,6 +29,14 @@ macro_rules! layer {
 
 pub(super) use layer;
 
+/// `$body` for each of these half lengths, as a constant.
+macro_rules! each_half {
+    ($H:ident in $($half:literal)* $body:block) => {$({
+        const $H: usize = $half;
+        $body
+    })*};
+}
+
 /// One pass over a part of a plane.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
@@ -231,6 +239,38 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             inverse_inside::<A, L, R, 16>(arith, &mut x, &mut steps);
             inverse_layers::<A, L, R, LAST>(arith, &mut x, &w, &modes, scale);
             write(arith, &x, block, 0, 1);
+        }
+    }
+
+    /// Canonical order to that of the tails: the exchanges of the layers inside vectors, without their butterflies.
+    #[inline(always)]
+    pub(super) fn arrange(&self, a: &mut [A::T]) {
+        let arith = &{ self.arith };
+        for [x, y] in a.as_chunks_mut::<L>().0.as_chunks_mut::<2>().0 {
+            let mut pair = (arith.load(x), arith.load(y));
+            each_half!(H in 16 8 4 2 1 {
+                if H < L && H >= self.together {
+                    pair = arith.split::<H>(pair.0, pair.1);
+                }
+            });
+            arith.store(pair.0, x);
+            arith.store(pair.1, y);
+        }
+    }
+
+    /// The inverse of [`Transform::arrange`].
+    #[inline(always)]
+    pub(super) fn arrange_canonically(&self, a: &mut [A::T]) {
+        let arith = &{ self.arith };
+        for [x, y] in a.as_chunks_mut::<L>().0.as_chunks_mut::<2>().0 {
+            let mut pair = (arith.load(x), arith.load(y));
+            each_half!(H in 1 2 4 8 16 {
+                if H < L && H >= self.together {
+                    pair = arith.join::<H>(pair.0, pair.1);
+                }
+            });
+            arith.store(pair.0, x);
+            arith.store(pair.1, y);
         }
     }
 }

@@ -78,6 +78,9 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let arith = self.arith;
         let (a, prepared) = (a.as_chunks::<L>().0, prepared.as_chunks::<L>().0);
         let out = out[..self.lanes()].as_chunks_mut::<L>().0;
+        if self.planes == 1 && columns <= arith.mac_limit() {
+            return self.dot_plane::<false>(columns, a, prepared, out);
+        }
         for (k, out) in out.chunks_exact_mut(self.vectors).enumerate() {
             for (v, c) in out.iter_mut().enumerate() {
                 arith.store(self.dot_vector(&arith, columns, k, v, a, prepared), c);
@@ -96,9 +99,37 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let arith = self.arith;
         let one = arith.broadcast(&self.mont_one);
         let (a, b, out) = (a.as_chunks::<L>().0, b.as_chunks::<L>().0, out.as_chunks_mut::<L>().0);
+        if columns <= arith.mac_limit() {
+            return self.dot_plane::<true>(columns, a, b, out);
+        }
         for (v, c) in out.iter_mut().enumerate() {
             let sum = self.dot_vector(&arith, columns, 0, v, a, b);
             arith.store(if A::WIDTH == 0 { sum } else { arith.mul_reduced(sum, one) }, c);
+        }
+    }
+
+    /// Sums of products in one plane that never need a reduction on the way, two vectors at a time; `PLAIN` removes the
+    /// factor that products leave.
+    #[inline(always)]
+    fn dot_plane<const PLAIN: bool>(&self, columns: usize, a: &[[A::T; L]], b: &[[A::T; L]], out: &mut [[A::T; L]]) {
+        let arith = &{ self.arith };
+        let one = arith.broadcast(&self.mont_one);
+        let vectors = self.vectors;
+        let (a, b) = (&a[..columns * vectors], &b[..columns * vectors]);
+        for (v, out) in out[..vectors].as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let mut acc = [arith.zero(); 2];
+            for column in 0..columns {
+                for (i, acc) in acc.iter_mut().enumerate() {
+                    let place = column * vectors + 2 * v + i;
+                    // SAFETY: `column < columns` and `2·v + i < vectors`; both lengths were checked.
+                    let (x, y) = unsafe { (a.get_unchecked(place), b.get_unchecked(place)) };
+                    *acc = arith.mac(*acc, arith.load(x), arith.load(y));
+                }
+            }
+            for (acc, out) in acc.into_iter().zip(out) {
+                let sum = arith.redc(acc);
+                arith.store(if PLAIN && A::WIDTH != 0 { arith.mul_reduced(sum, one) } else { sum }, out);
+            }
         }
     }
 
