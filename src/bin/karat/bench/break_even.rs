@@ -24,6 +24,8 @@ struct Row {
 }
 
 const LARGEST: usize = 1 << 18;
+/// Times of each way, of which the best counts.
+const TURNS: usize = 9;
 
 pub fn run(out: &mut Output) -> Result<Summary, Failure> {
     let gpu = Cuda::new(0)?;
@@ -52,14 +54,13 @@ fn of<R: Ring>(ring: R) -> Measure {
     Box::new(move |gpu| {
         let mut row = Row { ring: ring.spec().name().into(), resident: None, pinned: None, pageable: None };
         let mut batch = 1;
-        while batch <= LARGEST && row.pageable.is_none() {
+        while batch <= LARGEST {
             let [cpu, resident, pinned, pageable] = times(gpu, &ring, batch)?;
             for (found, time) in
                 [(&mut row.resident, resident), (&mut row.pinned, pinned), (&mut row.pageable, pageable)]
             {
-                if found.is_none() && time < cpu {
-                    *found = Some(batch);
-                }
+                // From a batch on: for all larger ones, too.
+                *found = if time < cpu { found.or(Some(batch)) } else { None };
             }
             batch *= 4;
         }
@@ -67,7 +68,7 @@ fn of<R: Ring>(ring: R) -> Measure {
     })
 }
 
-/// The best of a few times of each way, in turns: CPU, resident, pinned, pageable.
+/// The best time of each way, taken in turns: CPU, resident, pinned, pageable.
 fn times<R: Ring>(gpu: &Cuda, ring: &R, batch: usize) -> karat::Result<[f64; 4]> {
     let words = batch * ring.spec().n();
     let cpu = Cpu::new();
@@ -81,7 +82,7 @@ fn times<R: Ring>(gpu: &Cuda, ring: &R, batch: usize) -> karat::Result<[f64; 4]>
     let (pa, pb, mut pout) = (pinned()?, pinned()?, pinned()?);
     let (a, mut out) = (vec![R::Word::default(); words], vec![R::Word::default(); words]);
     let mut best = [f64::INFINITY; 4];
-    for _ in 0..4 {
+    for _ in 0..TURNS {
         let start = Instant::now();
         RingMul::<R>::mul(&cpu, &cpu_plan, batch, &ha, &hb, &mut hout)?;
         let after_cpu = Instant::now();
