@@ -44,20 +44,17 @@ struct Converter {
         return i < count ? *reinterpret_cast<const Pack*>(digits + (static_cast<u64>(i) << launch.log_n) + lane) : zero;
     }
 
-    // The multiples of the sources' product that make results the centred ones.
-    template <class Read>
-    DEVICE Pack multiples(const Read& read) const {
+    // Adds a digit's share of the sources' product. Every backend adds in this order, each step rounded once.
+    DEVICE void weigh(double* fractions, u32 i, const Pack& y) const {
+        double reciprocal = load_constant(c.reciprocals + begin + i);
+        UNROLL for (u32 l = 0; l < COUNT; l++)
+            fractions[l] = add_rn(fractions[l], mul_rn(static_cast<double>(y.words[l]), reciprocal));
+    }
+
+    // The multiples of the sources' product that make results the centred ones; `alone` is the first digit.
+    DEVICE Pack multiples(const double* fractions, const Pack& alone) const {
         Pack out = {};
         if (!c.exact) return out;
-        double fractions[COUNT] = {};
-        for (u32 i = 0; i < count; i++) {
-            Pack y = read(i);
-            double reciprocal = load_constant(c.reciprocals + begin + i);
-            // Every backend adds in this order, each step rounded once.
-            UNROLL for (u32 l = 0; l < COUNT; l++)
-                fractions[l] = add_rn(fractions[l], mul_rn(static_cast<double>(y.words[l]), reciprocal));
-        }
-        Pack alone = read(0);
         u64 half = c.halves[begin];
         UNROLL for (u32 l = 0; l < COUNT; l++) {
             u64 above = half < alone.words[l];
@@ -101,7 +98,11 @@ struct Converter {
     DEVICE void convert(u32 lane) const {
         Pack kept[KEPT];
         UNROLL for (u32 i = 0; i < KEPT; i++) kept[i] = digit(i, lane);
-        Pack multiple = multiples([&](u32 i) { return digit(i, lane); });
+        double fractions[COUNT] = {};
+        UNROLL for (u32 i = 0; i < KEPT; i++) {
+            if (c.exact && i < count) weigh(fractions, i, kept[i]);
+        }
+        Pack multiple = multiples(fractions, kept[0]);
         for (u32 target = first; target < last; target++) {
             if (skips(target)) continue;
             const W* row = factors + (target - first) * stride;
@@ -117,7 +118,9 @@ struct Converter {
     // With more digits than registers hold: read again for each target.
     DEVICE void convert_many(u32 lane) const {
         auto read = [&](u32 i) { return digit(i, lane); };
-        Pack multiple = multiples(read);
+        double fractions[COUNT] = {};
+        for (u32 i = 0; c.exact && i < count; i++) weigh(fractions, i, read(i));
+        Pack multiple = multiples(fractions, read(0));
         for (u32 target = first; target < last; target++) {
             if (skips(target)) continue;
             const W* row = factors + (target - first) * stride;
