@@ -32,8 +32,11 @@ DEVICE u64 work_of(const RnsLaunch& launch, u32 log_step) {
     return static_cast<u64>(launch.polys * launch.limbs) << (launch.log_n - log_step);
 }
 
+// Every block waits, also one that has nothing to do: the end of a launch says that those before have ended.
 template <class F>
 DEVICE void each(const RnsLaunch& launch, u32 log_step, F work) {
+    wait_for_launch_before();
+    release_launch_after();
     for (u64 i = block_index() * static_cast<u64>(thread_count()) + thread_index(); i < work_of(launch, log_step);
          i += static_cast<u64>(block_count()) * thread_count())
         work(at_of(launch, i, log_step));
@@ -92,6 +95,8 @@ KERNEL(convert, RnsLaunch) {
     Converter<Word> converter(launch, shared, rest / parts, first, last);
     converter.load_factors();
     sync_block();
+    wait_for_launch_before();
+    release_launch_after();
     u32 pack = block_index() % chunks * thread_count() + thread_index();
     if (pack >= packs) return;
     if (launch.convert.width <= 4) converter.convert<4>(pack << LOG_PACK);

@@ -30,7 +30,7 @@ impl<D: Device> Gpu<D> {
         launch: &RnsLaunch,
     ) -> Result<()> {
         let words = (launch.polys as usize * launch.limbs as usize) << launch.log_n;
-        self.start_rns(&plan.ops, kernel, self.rns_flat(plan, words / step), launch)
+        self.start_rns(&plan.ops, kernel, self.rns_flat(plan, words / step).early(), launch)
     }
 
     fn columns<W: Word>(&self, plan: &RnsPlan<D, W>, g: &Geometry, kernel: Kernel, launch: &RnsLaunch) -> Result<()> {
@@ -141,7 +141,7 @@ impl<D: Device> Gpu<D> {
         // A row for each target: factors, in whole packs, and four words more.
         let row = (launch.convert.width as usize * size_of::<W>()).next_multiple_of(16) + 4 * size_of::<W>();
         let shared = launch.limbs.div_ceil(parts) as usize * row;
-        let grid = Grid::new(chunks as u32 * parts, THREADS, shared as u32);
+        let grid = Grid::new(chunks as u32 * parts, THREADS, shared as u32).early();
         self.start_rns(&plan.ops, "convert", grid, &RnsLaunch { convert, ..*launch })
     }
 }
