@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use crate::arith::Word;
 use crate::backend::{Cpu, Matrix, RingMul, cpu};
+use crate::memcheck::{Leak, shown};
 use crate::ring::Ring;
 use crate::{Error, Result};
 
@@ -398,7 +399,7 @@ impl<R: Ring> RingContext<Cpu, R> {
 pub(crate) fn check_reduced<W: Word>(coefficients: &[W], q: u64) -> Result<()> {
     // The borrow of q - 1 - c shows c >= q for c < 2^63; the top bit of c itself shows the rest.
     let bad = coefficients.iter().fold(0, |bad, c| bad | (q - 1).wrapping_sub(c.to_u64()) | c.to_u64());
-    if bad >> 63 == 0 {
+    if shown(Leak::Reduced, bad >> 63 == 0) {
         return Ok(());
     }
     let index = coefficients.iter().position(|c| c.to_u64() >= q).unwrap_or(0);

@@ -16,6 +16,11 @@ pub mod context;
 mod error;
 #[cfg(feature = "std")]
 pub mod kat;
+#[cfg(not(feature = "memcheck"))]
+#[allow(dead_code)] // Each feature has leaks of its own.
+mod memcheck;
+#[cfg(feature = "memcheck")]
+pub mod memcheck;
 pub mod ring;
 pub mod rns;
 #[cfg(any(feature = "mlkem", feature = "mldsa"))]

@@ -33,6 +33,7 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut, Range};
 
 use bytemuck::Pod;
+use zeroize::Zeroize;
 
 /// Coefficients of a polynomial in both rings.
 const N: usize = 256;
@@ -115,7 +116,10 @@ const CHUNK: usize = 256;
 fn each_chunk<T>(len: usize, mut work: impl FnMut(Range<usize>) -> Result<Vec<T>>) -> Result<Vec<T>> {
     let mut out = Vec::with_capacity(len);
     for start in (0..len).step_by(CHUNK) {
-        out.append(&mut work(start..len.min(start + CHUNK))?);
+        let mut part = work(start..len.min(start + CHUNK))?;
+        out.append(&mut part);
+        // What was moved still lies there, keys among it.
+        part.spare_capacity_mut().zeroize();
     }
     Ok(out)
 }

@@ -8,6 +8,8 @@ use karat::{AnyBackend, Cpu, PolyBatch, Ring, RingContext, RingMul, RingSpec, Us
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    /// Bytes that are in use.
+    static LIVE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, counting per thread.
@@ -18,11 +20,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        LIVE.set(LIVE.get().wrapping_add(layout.size()));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.set(LIVE.get().wrapping_sub(layout.size()));
         // SAFETY: as above; the pointer came from `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -70,6 +74,31 @@ const RINGS: [&str; 6] = [
 #[test]
 fn the_counter_counts() {
     assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(100))), 1);
+}
+
+/// A thousand contexts at once, with what they computed, again and again: nothing of them stays.
+#[test]
+fn a_thousand_contexts_leave_nothing() {
+    const RINGS: [&str; 5] =
+        ["q=257,f=x^64+1,alpha=3", "q=12289,f=x^64+1", "q=8380417,f=x^32+1", "q=1000,f=x^16+1", "q=17,f=x^8-1"];
+    let round = || {
+        let contexts: Vec<_> = (0..1000)
+            .map(|i| {
+                let ring = RingContext::new(Cpu::new().single_threaded(), user(RINGS[i % RINGS.len()])).unwrap();
+                let n = ring.ring().spec().n();
+                let a = ring.upload(&(0..n as u64).map(|x| x % ring.ring().spec().q()).collect::<Vec<_>>()).unwrap();
+                let product = ring.mul(&a, &a).unwrap();
+                (ring, product)
+            })
+            .collect();
+        let products: Vec<Vec<u64>> = contexts.iter().map(|(_, product)| product.download().unwrap()).collect();
+        products.iter().zip(products.iter().skip(RINGS.len())).for_each(|(a, b)| assert!(a == b));
+    };
+    // What is made once in a process is made now.
+    round();
+    let before = LIVE.get();
+    round();
+    assert_eq!(LIVE.get(), before);
 }
 
 #[test]

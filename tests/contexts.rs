@@ -5,8 +5,9 @@ use std::thread;
 
 use karat::arith::Word;
 use karat::backend::cpu::Level;
+use karat::context::{Coeff, Ntt, Public, Secret};
 use karat::ring::presets::{MlDsa, MlKem, Raccoon, Saber, Sntrup761};
-use karat::{Cpu, Reference, Ring, RingContext, RingMul, UserRing};
+use karat::{Cpu, Error, Reference, Ring, RingContext, RingMul, UserRing};
 
 /// Every level of this CPU.
 fn levels() -> Vec<Cpu> {
@@ -83,8 +84,8 @@ fn from_threads<R: Ring>(ring: R, threads: u64) {
 #[test]
 fn first_use_from_many_threads() {
     from_threads(MlKem, 64);
-    from_threads(Raccoon, 16);
-    from_threads(Sntrup761, 16);
+    from_threads(Raccoon, 64);
+    from_threads(Sntrup761, 64);
 }
 
 #[test]
@@ -99,6 +100,18 @@ fn contexts_made_by_many_threads_at_once() {
             });
         }
     });
+}
+
+#[test]
+fn batches_beyond_memory_are_errors() {
+    let ring = RingContext::new(Cpu::new(), MlKem).unwrap();
+    for batch in [usize::MAX, usize::MAX / 512, 1 << 54, 1 << 46] {
+        let zeros = ring.zeros::<Coeff, Public>(batch);
+        assert!(matches!(zeros, Err(Error::OutOfMemory { .. })), "{batch}");
+        let zeros = ring.zeros::<Ntt, Secret>(batch);
+        assert!(matches!(zeros, Err(Error::OutOfMemory { .. })), "{batch}");
+    }
+    assert_eq!(product(&ring, 1), expected(&MlKem, 1));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[path = "structure/magic.rs"]
 mod magic;
 
-/// Each layer with the layers that it may name. `error`, `secret` and `bounds` serve all.
+/// Each layer with the layers that it may name. `error`, `secret`, `bounds` and `memcheck` serve all.
 const LAYERS: [(&str, &[&str]); 9] = [
     ("arith", &["arith"]),
     ("ring", &["arith", "ring"]),
@@ -27,7 +27,7 @@ const EXPORTS: [(&str, &[&str]); 3] = [
 ];
 
 /// Names of the root that serve every layer.
-const COMMON: [&str; 6] = ["Error", "Result", "SecretVec", "error", "secret", "bounds"];
+const COMMON: [&str; 7] = ["Error", "Result", "SecretVec", "error", "secret", "bounds", "memcheck"];
 
 /// The only files, or folders, that may hold `unsafe`.
 const UNSAFE: [&str; 17] = [
@@ -46,7 +46,8 @@ const UNSAFE: [&str; 17] = [
     "src/schemes/levels.rs",
     "src/schemes/rejection.rs",
     "benches/cpu_vectors/",
-    "fuzz/constant-time/src/valgrind.rs",
+    // A request that valgrind knows, in builds with the feature `memcheck`.
+    "src/memcheck.rs",
     "tests/allocations.rs",
     "tests/memory/",
 ];
@@ -126,7 +127,10 @@ fn layers_name_only_lower_ones() {
         let inside = path.strip_prefix("src/").unwrap();
         let module = inside.split(['/', '.']).next().unwrap();
         let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == module) else {
-            assert!(["lib", "bin", "error", "secret", "bounds"].contains(&module), "{path}: an unknown layer");
+            assert!(
+                ["lib", "bin", "error", "secret", "bounds", "memcheck"].contains(&module),
+                "{path}: an unknown layer"
+            );
             continue;
         };
         for name in named_at_root(&code(&text)) {

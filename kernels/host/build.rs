@@ -1,5 +1,7 @@
-//! Compiles every program of the CUDA backend as C++20, instrumented for the detector, the runtime without, and
-//! programs with planted faults, which the detector or the results must show.
+//! Compiles every program of the CUDA backend as C++20, and programs with planted faults, which must be found.
+//!
+//! `KARAT_EMULATION` chooses the build: `race` (the default) instruments the kernels for the detector of `runtime.cpp`;
+//! `asan` builds kernels and runtime with GCC's AddressSanitizer and UBSan, which end the process at the first fault.
 
 use std::path::Path;
 use std::{env, fs};
@@ -43,6 +45,13 @@ const FAULTS: &[(&str, &str, &str, &str)] = &[
         "product_u16",
         "out[i] = static_cast<W>(x.get(i));",
         "out[i + (i == 255 && block_index() == 1)] = static_cast<W>(x.get(i));",
+    ),
+    // Undefined in C++, whatever a device does.
+    (
+        "shift_too_far",
+        "product_u16",
+        "zetas[(node << r) + (k >> (R - r))]",
+        "zetas[(node << r) + (k >> (R - r + 32))]",
     ),
     (
         "barrier_in_a_branch",
@@ -113,8 +122,25 @@ fn main() {
         build.flag("-fno-strict-aliasing").flag("-Wno-unknown-pragmas").flag("-Wno-unused-function");
         build
     };
-    let mut kernels = base();
-    kernels.flag("-fsanitize=thread").link_lib_modifier("+whole-archive");
+    println!("cargo:rerun-if-env-changed=KARAT_EMULATION");
+    println!("cargo:rustc-check-cfg=cfg(emulation_asan)");
+    let asan = match env::var("KARAT_EMULATION").as_deref() {
+        Ok("asan") => true,
+        Ok("race" | "") | Err(_) => false,
+        Ok(other) => panic!("KARAT_EMULATION is `{other}`: race and asan are the builds"),
+    };
+    let (mut kernels, mut runtime) = (base(), base());
+    if asan {
+        println!("cargo:rustc-cfg=emulation_asan");
+        let checks = "-fsanitize=address,undefined,float-cast-overflow";
+        for build in [&mut kernels, &mut runtime] {
+            build.flag(checks).flag("-fno-sanitize-recover=all").flag("-fno-omit-frame-pointer");
+        }
+        println!("cargo:rustc-link-arg={checks}");
+    } else {
+        kernels.flag("-fsanitize=thread");
+    }
+    kernels.link_lib_modifier("+whole-archive");
     let all = programs();
     for program in &all {
         let path = Path::new(&out).join(program.name()).with_extension("cpp");
@@ -131,7 +157,7 @@ fn main() {
         kernels.file(path);
     }
     kernels.compile("karat_kernels");
-    base().file("src/runtime.cpp").compile("karat_runtime");
+    runtime.file("src/runtime.cpp").compile("karat_runtime");
     for path in ["src", "../include", "..", "build.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }

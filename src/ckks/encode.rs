@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::encoder::{Integers, quantise, to_values};
+use super::encoder::{Integers, Work, quantise, to_values};
 use super::scale::Scale;
 use super::{Ckks, Complex64, Error, Plaintext, Result};
 use crate::arith::Word;
@@ -31,8 +31,8 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
 
     /// As [`Ckks::encode`], for real numbers.
     pub fn encode_real(&self, values: &[f64]) -> Result<Plaintext<B, W>> {
-        let values: Vec<_> = values.iter().map(|value| Complex64::new(*value, 0.0)).collect();
-        self.encode(&values)
+        let values = Work(values.iter().map(|value| Complex64::new(*value, 0.0)).collect());
+        self.encode(&values.0)
     }
 
     /// As [`Ckks::encode`], at a level and a scale.
@@ -70,8 +70,8 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::NotFinite { index });
         }
-        let mut coefficients = Zeroizing::new(values.to_vec());
-        coefficients.resize(n, 0.0);
+        let mut coefficients = Zeroizing::new(vec![0.0; n]);
+        coefficients[..values.len()].copy_from_slice(values);
         self.encode_polynomial(&coefficients, n / 2, level, scale)
     }
 
@@ -109,7 +109,8 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
 
     /// The real parts of the slots.
     pub fn decode_real(&self, plaintext: &Plaintext<B, W>) -> Result<Vec<f64>> {
-        Ok(self.decode(plaintext)?.into_iter().map(|value| value.re).collect())
+        let values = Work(self.decode(plaintext)?);
+        Ok(values.0.iter().map(|value| value.re).collect())
     }
 
     /// The coefficients of a plaintext's polynomial over its scale, `[N]`.

@@ -101,7 +101,7 @@ impl Encoder {
         for (value, place) in values.iter().zip(Self::places(slots)) {
             work.0[place] = *value;
         }
-        self.plan(slots)[0].process(&mut work.0);
+        work.transform(&*self.plan(slots)[0]);
         let n = 1usize << self.log_n;
         let gap = n / (2 * slots);
         let mut out = vec![0.0; n];
@@ -130,13 +130,23 @@ impl Encoder {
         let gap = coefficients.len() / (2 * slots);
         let value = |k: usize| Complex64::new(coefficients[k * gap], coefficients[(k + slots) * gap]);
         let mut work = Work((0..slots).map(|k| value(k) * self.roots[k * gap]).collect());
-        self.plan(slots)[1].process(&mut work.0);
-        Ok(Self::places(slots).take(slots).map(|place| work.0[place]).collect())
+        work.transform(&*self.plan(slots)[1]);
+        // The number of places is not known to an iterator that ends nowhere: growing would leave copies behind.
+        let mut out = Vec::with_capacity(slots);
+        out.extend(Self::places(slots).take(slots).map(|place| work.0[place]));
+        Ok(out)
     }
 }
 
 /// Values on their way, erased when dropped.
-struct Work(Vec<Complex64>);
+pub(super) struct Work(pub(super) Vec<Complex64>);
+
+impl Work {
+    fn transform(&mut self, plan: &dyn Fft<f64>) {
+        let mut scratch = Self(vec![Complex64::default(); plan.get_inplace_scratch_len()]);
+        plan.process_with_scratch(&mut self.0, &mut scratch.0);
+    }
+}
 
 impl Drop for Work {
     fn drop(&mut self) {

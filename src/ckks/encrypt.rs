@@ -8,6 +8,7 @@ use super::keys::{PublicKey, SecretKey};
 use super::sample::{self, Expander, draw_seed};
 use super::{Ciphertext, Ckks, Plaintext, Result};
 use crate::arith::Word;
+use crate::memcheck::{Leak, shown};
 use crate::rns::{Assign, Combine, RnsMul, View, ViewMut};
 
 impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
@@ -90,7 +91,7 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         self.own("plaintext", &plaintext.context)?;
         self.own("secret key", &key.context)?;
         let limbs = self.limbs(plaintext.level);
-        let seed = *draw_seed(random)?;
+        let seed = shown(Leak::PolynomialSeed, *draw_seed(random)?);
         let mut error = Expander::new(&*draw_seed(random)?, 0);
         let mut out = Ciphertext::new(self, 2, plaintext.level, plaintext.scale.clone(), plaintext.slots)?;
         self.write_zero_encryption(key, &seed, 0, &mut error, limbs, out.view_mut(0))?;

@@ -87,7 +87,7 @@ fn scaled(x: &[u64], factor: u64) -> Vec<u64> {
     out
 }
 
-/// `value += x · factor`; the sum fits the longer of both.
+/// `value += x · factor`; the sum may have a limb more than both.
 fn add_product(value: &mut Vec<u64>, x: &[u64], factor: u64) {
     let product = scaled(x, factor);
     value.resize(value.len().max(product.len()), 0);
@@ -96,6 +96,9 @@ fn add_product(value: &mut Vec<u64>, x: &[u64], factor: u64) {
         carry += *limb as u128 + product.get(i).copied().unwrap_or(0) as u128;
         *limb = carry as u64;
         carry >>= 64;
+    }
+    if carry > 0 {
+        value.push(carry as u64);
     }
 }
 
@@ -128,6 +131,29 @@ mod tests {
                 let back = from_residues_vartime(&residues, basis.primes()).unwrap();
                 prop_assert_eq!(big(&back), value);
                 prop_assert_eq!(back.len(), q.len());
+            }
+        }
+    }
+
+    /// Numbers around every power of 2^64, where a sum takes a limb more than its terms.
+    #[test]
+    fn numbers_at_the_ends_of_limbs() {
+        for bits in [20, 30, 50, 60, 61] {
+            let basis = RnsBasis::generate(8, bits, 8, Search::Descending, &[]).unwrap();
+            for count in 1..=8 {
+                let primes = &basis.primes()[..count];
+                let limbs = product(primes).len();
+                for (limb, rest) in (1..limbs).flat_map(|limb| [0, 1, 12345, u64::MAX].map(|rest| (limb, rest))) {
+                    // 2^(64·limb) + rest·2^(64·(limb - 1)), and one less.
+                    let mut value = vec![0; limbs];
+                    (value[limb], value[limb - 1]) = (1, rest);
+                    let less: BigUint = big(&value) - 1u32;
+                    for value in [big(&value), less] {
+                        let value = value % big(&product(primes));
+                        let residues = to_residues_vartime(&value.to_u64_digits(), primes).unwrap();
+                        assert_eq!(big(&from_residues_vartime(&residues, primes).unwrap()), value, "{primes:?}");
+                    }
+                }
             }
         }
     }

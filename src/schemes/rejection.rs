@@ -9,6 +9,8 @@ use super::N;
 use super::hash::{Lanes, RATE128};
 #[cfg(feature = "mldsa")]
 use super::{hash::RATE256, wipe::wipe};
+#[cfg(feature = "mldsa")]
+use crate::memcheck::{Leak, shown};
 
 /// Values that a vector writes behind those that it keeps.
 const OVERSHOOT: usize = 8;
@@ -101,7 +103,7 @@ impl HalfBytes {
         let _ = lanes;
         for half in block.iter().flat_map(|byte| [byte & 15, byte >> 4]) {
             self.values[self.len] = half;
-            self.len += (half.wrapping_sub(bound) >> 7) as usize;
+            self.len += shown(Leak::HalfByte, half.wrapping_sub(bound) >> 7) as usize;
         }
     }
 
@@ -224,7 +226,7 @@ fn take_halves(out: &mut HalfBytes, bound: u8, block: &[u8; RATE256]) {
     for bytes in block.as_chunks::<8>().0 {
         let bytes = eight_bytes(*bytes);
         let halves = _mm_and_si128(_mm_unpacklo_epi8(bytes, _mm_srli_epi16::<4>(bytes)), four_bits);
-        let below = _mm_movemask_epi8(_mm_cmpgt_epi8(bound, halves)) as usize;
+        let below = shown(Leak::HalfByte, _mm_movemask_epi8(_mm_cmpgt_epi8(bound, halves)) as usize);
         for (half, set) in [(halves, below & 0xff), (_mm_unpackhi_epi64(halves, halves), below >> 8)] {
             if let Some(to) = out.values[len..].first_chunk_mut() {
                 *to = _mm_cvtsi128_si64(_mm_shuffle_epi8(half, eight_bytes(KEPT[set]))).to_le_bytes();

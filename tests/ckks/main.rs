@@ -44,7 +44,7 @@ on_every_level! {
         values_that_cannot_be_encoded;
     polynomials: every_degree, intervals, powers_are_kept, manual_mode;
     transforms: dense_and_sparse_matrices, transforms_of_packings;
-    sharing: sixteen_threads, two_contexts, memory_is_used_again, published_values;
+    sharing: many_threads, two_contexts, memory_is_used_again, published_values;
     bytes: objects_come_back, hostile_bytes, golden_bytes;
 }
 

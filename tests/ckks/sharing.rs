@@ -5,13 +5,13 @@ use karat::rns::RnsMul;
 
 use crate::setup::{Setup, literal, random, values};
 
-/// First use of a fresh context from 16 threads at once.
-pub fn sixteen_threads<B: RnsMul<u64>>(backend: B) {
+/// First use of a fresh context from 64 threads at once.
+pub fn many_threads<B: RnsMul<u64>>(backend: B) {
     let setup = Setup::new(backend, &literal(10, 2), |plan| plan.rotations(&[1]));
     let a = values(512, 0.5);
     let wanted: Vec<_> = (0..512).map(|j| a[j] * a[j] + a[(j + 1) % 512] * a[(j + 1) % 512]).collect();
     std::thread::scope(|scope| {
-        for _ in 0..16 {
+        for _ in 0..64 {
             scope.spawn(|| {
                 let evaluator = setup.ckks.evaluator(&setup.keys).unwrap();
                 let square = evaluator.square(&setup.encrypt(&a)).unwrap();

@@ -1,6 +1,7 @@
 //! The program `karat` from outside: what it prints, what it writes, and its exit status.
 
 mod bad_input;
+mod overload;
 mod polynomials;
 mod reports;
 mod vectors;

@@ -1,5 +1,8 @@
 // Runs a grid on the CPU: one fiber a thread, blocks one after another, and a detector that sees every access of the
 // instrumented kernels through the hooks of -fsanitize=thread. The runtime itself is not instrumented.
+//
+// Built with AddressSanitizer there are no hooks: what surrounds buffers and shared memory is poisoned instead, and the
+// sanitizer ends the process at the first access there.
 
 #include <sys/mman.h>
 
@@ -14,6 +17,16 @@
 #include <vector>
 
 #include "emulation.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+// Fibers leave frames without returning, and the programs that tests start end while memory is held.
+extern "C" const char* __asan_default_options() { return "detect_stack_use_after_return=0:detect_leaks=0"; }
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#endif
 
 #undef sync_block
 #undef sync_warp
@@ -96,6 +109,8 @@ struct Machine {
         shared_granules = static_cast<Granule*>(map(MAX_SHARED / 4 * sizeof(Granule)));
     }
     ~Machine() {
+        ASAN_UNPOISON_MEMORY_REGION(stacks, MAX_THREADS * (STACK + GUARD));
+        ASAN_UNPOISON_MEMORY_REGION(shared, MAX_SHARED);
         munmap(stacks, MAX_THREADS * (STACK + GUARD));
         munmap(shared, MAX_SHARED);
         munmap(shared_granules, MAX_SHARED / 4 * sizeof(Granule));
@@ -239,6 +254,7 @@ extern "C" void emulation_thread() {
 static void prepare(u32 thread) {
     Fiber& fiber = machine->fibers[thread];
     char* top = machine->stacks + (thread + 1) * (STACK + GUARD);
+    ASAN_UNPOISON_MEMORY_REGION(top - STACK, STACK);
     void** stack = reinterpret_cast<void**>(top) - 2;  // entered as by a call: misaligned by one word
     *stack = reinterpret_cast<void*>(emulation_thread);
     stack -= 6;
@@ -345,6 +361,7 @@ void* emulation_alloc(size_t bytes) {
         return nullptr;
     }
     memset(at, 0, rounded);
+    ASAN_POISON_MEMORY_REGION(at + bytes, rounded - bytes);
     uintptr_t begin = reinterpret_cast<uintptr_t>(at);
     std::lock_guard<std::mutex> guard(regions_lock);
     auto place = std::lower_bound(regions.begin(), regions.end(), begin,
@@ -388,6 +405,8 @@ int emulation_launch(const char* program, const char* name, u32 blocks, u32 thre
     m.report = report;
     m.report_bytes = report_bytes;
     m.shared_bytes = shared;
+    ASAN_UNPOISON_MEMORY_REGION(m.shared, shared);
+    ASAN_POISON_MEMORY_REGION(m.shared + shared, MAX_SHARED - shared);
     report[0] = 0;
     {
         std::lock_guard<std::mutex> guard(regions_lock);

@@ -52,7 +52,7 @@ fn failed(reason: String) -> Error {
 
 /// The stored choice for this GPU and driver, if there is one that this version reads.
 pub(super) fn stored(gpu: &Cuda) -> Option<Tuning> {
-    let stored: Stored = serde_json::from_slice(&fs::read(path(gpu).ok()?).ok()?).ok()?;
+    let stored: Stored = serde_json::from_slice(&cache::read_file(&path(gpu).ok()?)?).ok()?;
     let fits =
         stored.version == VERSION && stored.gpu == gpu.device.gpu() && stored.driver == gpu.device.driver_version();
     (fits && stored.tuning.is_sane()).then_some(stored.tuning)
@@ -89,8 +89,7 @@ impl Cuda {
         let gpu = self.device.gpu().to_string();
         let stored = Stored { version: VERSION, gpu, driver: self.device.driver_version(), tuning };
         let text = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.to_string()))?;
-        let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
-        fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path)).map_err(|e| failed(e.to_string()))?;
+        cache::write_file(&path, &[&text]).map_err(|error| failed(error.to_string()))?;
         Ok(path)
     }
 

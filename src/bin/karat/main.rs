@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod builtin;
 mod check;
+mod ct;
 mod failure;
 mod info;
 mod kat;
@@ -55,6 +56,7 @@ enum Command {
     Ntt(ntt::Args),
     Vectors(vectors::Args),
     Bench(bench::Args),
+    Ct(ct::Args),
     Rings(rings::Args),
     Info(info::Args),
     #[cfg(feature = "cuda")]
@@ -72,6 +74,7 @@ impl Command {
             Self::Ntt(_) => "ntt",
             Self::Vectors(_) => "vectors",
             Self::Bench(_) => "bench",
+            Self::Ct(_) => "ct",
             Self::Rings(_) => "rings",
             Self::Info(_) => "info",
             #[cfg(feature = "cuda")]
@@ -89,6 +92,7 @@ impl Command {
             Self::Ntt(args) => ntt::run(args, out),
             Self::Vectors(args) => vectors::run(args, out),
             Self::Bench(args) => bench::run(args, out),
+            Self::Ct(args) => ct::run(args, out),
             Self::Rings(args) => rings::run(args, out),
             Self::Info(args) => info::run(args, out),
             #[cfg(feature = "cuda")]

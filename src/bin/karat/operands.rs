@@ -53,10 +53,10 @@ fn extreme(pair: usize, i: usize, n: usize, q: u64) -> Option<(u64, u64)> {
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): enough for test data.
-struct Stream(u64);
+pub struct Stream(pub u64);
 
 impl Stream {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

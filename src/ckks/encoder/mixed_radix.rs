@@ -6,6 +6,7 @@
 
 use crate::arith::{Modulus, Word};
 use crate::ckks::scale::Scale;
+use zeroize::Zeroizing;
 
 /// Digits that are tried first: messages to 60 to 120 bits.
 const FIRST: usize = 2;
@@ -85,45 +86,41 @@ impl Radix {
         true
     }
 
-    /// The number of each coefficient over the scale, from `count` digits; `None` where a residue disagrees.
-    fn values<W: Word>(&self, words: &[W], n: usize, count: usize) -> Option<Vec<f64>> {
-        let mut digits = [0u64; 64];
+    /// The number of each coefficient over the scale, from `count` digits; false where a residue disagrees.
+    fn values<W: Word>(&self, words: &[W], count: usize, out: &mut [f64]) -> bool {
+        let n = out.len();
+        let mut digits = Zeroizing::new([0u64; 64]);
         let digits = &mut digits[..count];
-        (0..n)
-            .map(|k| {
-                let residue = |i: usize| words[i * n + k].to_u64();
-                self.digits(residue, digits);
-                let negative = self.centre(digits);
-                for i in count..self.moduli.len() {
-                    let (m, products) = (&self.moduli[i], &self.products[i]);
-                    let magnitude = self.horner(m, products, digits);
-                    let expected = if negative { m.neg(magnitude) } else { magnitude };
-                    if expected != residue(i) {
-                        return None;
-                    }
-                }
-                let value = digits.iter().zip(&self.weights).rev().fold(0.0, |sum, (digit, weight)| {
-                    // One rounding a digit, the largest first.
-                    sum + *digit as f64 * weight
-                });
-                Some(if negative { -value } else { value })
-            })
-            .collect()
+        out.iter_mut().enumerate().all(|(k, out)| {
+            let residue = |i: usize| words[i * n + k].to_u64();
+            self.digits(residue, digits);
+            let negative = self.centre(digits);
+            let agrees = (count..self.moduli.len()).all(|i| {
+                let (m, products) = (&self.moduli[i], &self.products[i]);
+                let magnitude = self.horner(m, products, digits);
+                residue(i) == if negative { m.neg(magnitude) } else { magnitude }
+            });
+            let value = digits.iter().zip(&self.weights).rev().fold(0.0, |sum, (digit, weight)| {
+                // One rounding a digit, the largest first.
+                sum + *digit as f64 * weight
+            });
+            *out = if negative { -value } else { value };
+            agrees
+        })
     }
 }
 
 /// The centred integers with these residues `[limb][n]` over a scale, each within `count · 2^-52` of itself.
 pub(in crate::ckks) fn to_values<W: Word>(words: &[W], primes: &[u64], scale: &Scale) -> Vec<f64> {
-    let n = words.len() / primes.len();
     let radix = Radix::new(primes, scale);
     let mut count = FIRST.min(primes.len());
-    loop {
-        match radix.values(words, n, count) {
-            Some(values) => return values,
-            // All digits disagree with nothing.
-            None => count = (2 * count).min(primes.len()),
-        }
+    // In one place from the first try to the last: nothing is left anywhere else.
+    let mut out = vec![0.0; words.len() / primes.len()];
+    // All digits disagree with nothing.
+    while !radix.values(words, count, &mut out) {
+        count = (2 * count).min(primes.len());
     }
+    out
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::ckks::encoder::Integers;
 use crate::ckks::params::SecretKind;
 use crate::ckks::sample::{self, Expander, draw_seed};
 use crate::ckks::{Ckks, Error, Result};
+use crate::memcheck::{Leak, shown};
 use crate::rns::{Assign, Combine, Domain, Limbs, RnsMul, Scalar, View, ViewMut};
 use getrandom::SysRng;
 use rand_core::TryCryptoRng;
@@ -131,7 +132,7 @@ impl<B: RnsMul<W>, W: Word, R: TryCryptoRng> KeyGenerator<B, W, R> {
         context.own("secret key", &secret.context)?;
         let limbs = context.limbs(context.parameters.max_level());
         let mut words = context.pooled(2 * limbs.count())?;
-        let seed = *draw_seed(&mut self.random)?;
+        let seed = shown(Leak::PolynomialSeed, *draw_seed(&mut self.random)?);
         let mut error = Expander::new(&*draw_seed(&mut self.random)?, 0);
         let target = words.view_mut(0, limbs.count());
         context.write_zero_encryption(secret, &seed, 0, &mut error, limbs, target)?;
@@ -176,7 +177,7 @@ impl<B: RnsMul<W>, W: Word, R: TryCryptoRng> KeyGenerator<B, W, R> {
         let (full, digits) = (context.full(), parameters.digits());
         let count = full.count();
         let mut words = context.pooled(2 * digits * count)?;
-        let seed = *draw_seed(&mut self.random)?;
+        let seed = shown(Leak::PolynomialSeed, *draw_seed(&mut self.random)?);
         let errors = draw_seed(&mut self.random)?;
         let special = context.special_product();
         for digit in 0..digits {

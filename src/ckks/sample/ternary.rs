@@ -3,6 +3,7 @@
 use zeroize::Zeroizing;
 
 use super::Expander;
+use crate::arith::mask_if_less;
 
 /// `n` values uniform in {-1, 0, 1}: `floor(3u / 2^64) - 1` for uniform words `u`, off by less than `2^-62`.
 pub(in crate::ckks) fn ternary(expander: &mut Expander, n: usize) -> Zeroizing<Vec<i8>> {
@@ -11,7 +12,7 @@ pub(in crate::ckks) fn ternary(expander: &mut Expander, n: usize) -> Zeroizing<V
 
 /// `n` values of which exactly `weight` are ±1 in random places, the others 0.
 ///
-/// Each value gets a random key of 62 bits above its two bits, and a sorting network puts the keys in order: the same
+/// Each value gets a random key of 61 bits above its two bits, and a sorting network puts the keys in order: the same
 /// comparisons whatever the keys are.
 ///
 /// # Bounds
@@ -23,7 +24,8 @@ pub(in crate::ckks) fn sparse_ternary(expander: &mut Expander, n: usize, weight:
             .map(|i| {
                 let word = expander.word();
                 let value = if i < weight { 1 + (word & 1) } else { 0 };
-                expander.word() & !3 | value
+                // Below 2^63: a difference of two keys shows its sign.
+                (expander.word() >> 1) & !3 | value
             })
             .collect(),
     );
@@ -35,7 +37,7 @@ pub(in crate::ckks) fn sparse_ternary(expander: &mut Expander, n: usize, weight:
     Zeroizing::new(keys.iter().map(value).collect())
 }
 
-/// Sorts a power of two of words in an order of comparisons that depends on their number alone (Batcher 1968).
+/// Sorts a power of two of words below `2^63` in an order of comparisons that depends on their number alone (Batcher 1968).
 fn bitonic_sort(keys: &mut [u64]) {
     let n = keys.len();
     let mut size = 2;
@@ -45,8 +47,8 @@ fn bitonic_sort(keys: &mut [u64]) {
             for i in (0..n).filter(|i| i & step == 0) {
                 let j = i + step;
                 let (a, b) = (keys[i], keys[j]);
-                // All ones where b < a, from the borrow; descending runs take the other way round.
-                let less = 0u64.wrapping_sub(u64::from(b.overflowing_sub(a).1));
+                // Descending runs take the other way round.
+                let less = mask_if_less(b, a);
                 let swap = (less ^ if i & size == 0 { 0 } else { u64::MAX }) & (a ^ b);
                 (keys[i], keys[j]) = (a ^ swap, b ^ swap);
             }
@@ -64,7 +66,7 @@ mod tests {
     fn the_network_sorts() {
         let mut expander = Expander::new(&[3; 32], 0);
         for log in 0..10 {
-            let mut keys: Vec<u64> = (0..1 << log).map(|_| expander.word() >> (log % 3 * 30)).collect();
+            let mut keys: Vec<u64> = (0..1 << log).map(|_| expander.word() >> (1 + log % 3 * 30)).collect();
             let mut expected = keys.clone();
             expected.sort_unstable();
             bitonic_sort(&mut keys);

@@ -32,6 +32,11 @@ impl Writer {
         &mut self.0[start..]
     }
 
+    /// Makes room for what comes: bytes that may be secret are not moved later.
+    pub(in crate::ckks) fn reserve(&mut self, len: usize) {
+        self.0.reserve_exact(len);
+    }
+
     pub(in crate::ckks) fn finish(self) -> Vec<u8> {
         self.0
     }

@@ -7,6 +7,7 @@ use crate::arith::Word;
 use crate::ckks::keys::{KeySet, PublicKey, SecretKey, SwitchKey};
 use crate::ckks::params::SecretKind;
 use crate::ckks::{Ciphertext, Ckks, Plaintext, Result, Scale};
+use crate::memcheck::{Leak, shown};
 use crate::rns::{Limbs, RnsMul, View, ViewMut};
 
 /// Ciphertext flags: the second part is a seed.
@@ -31,6 +32,7 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         self.backend.rns_copy(&self.plan, limbs, 1, source, ViewMut::new(&mut copy))?;
         let mut words = Zeroizing::new(vec![W::ZERO; limbs.count() * n]);
         self.backend.download(&copy, &mut words)?;
+        writer.reserve(self.polynomial_len(limbs));
         for ((prime, index), words) in self.primes(limbs).iter().zip(self.indices(limbs)).zip(words.chunks(n)) {
             pack(*prime, words, &self.orders[index], writer.zeros(packed_len(*prime, n)));
         }
@@ -167,7 +169,7 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
             SecretKind::Ternary => weight,
             SecretKind::Sparse { weight } => weight,
         };
-        if fault != 0 || weight != expected {
+        if shown(Leak::KeyRange, (fault != 0) | (weight != expected)) {
             return Err(reader.wrong("its coefficients are not those of such a key"));
         }
         self.secret_from(ternary)

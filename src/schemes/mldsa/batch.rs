@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::encode::{
     HintWriter, T0_LEN, T1_LEN, add_assign, high_len, mask_len, read_secret, read_t0, read_t1_negated, secret_len,
@@ -19,6 +19,7 @@ use super::verify::{Hint, compare, read_signature, write_hinted};
 use super::{Array, Coeffs, Dsa, Error, Input, N, Parameters, Result};
 use crate::SecretVec;
 use crate::backend::{Matrix, RingMul};
+use crate::memcheck::{Leak, show, shown};
 use crate::ring::presets::MlDsa;
 use crate::schemes::hash::Lanes;
 use crate::schemes::{Wiped, each_chunk, exactly, hash, same_len};
@@ -132,7 +133,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
         let give_up = Err(Error::SigningFailed { attempts: MAX_ATTEMPTS });
         let mut out = alloc::vec![give_up; inputs.len()];
         let lanes = Lanes::beside(self.ring.backend());
-        let mut jobs = Vec::new();
+        let mut jobs = Vec::with_capacity(inputs.len());
         for (item, ((sk, input), rnd)) in sks.iter().zip(inputs).zip(rnds).enumerate() {
             match Pending::new::<P>(lanes, item, sk.as_ref(), *input, rnd) {
                 Ok(job) => jobs.push(job),
@@ -152,6 +153,8 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
             }
             let mut rejected = signatures.iter().map(Option::is_none);
             jobs.retain(|_| rejected.next().unwrap_or(false));
+            // Seeds of jobs that moved up.
+            jobs.spare_capacity_mut().zeroize();
         }
         Ok(out)
     }
@@ -196,6 +199,7 @@ impl<P: Parameters, B: RingMul<MlDsa>> Dsa<P, B> {
             }
             let commitment = &mut signatures[item].as_mut()[..P::CHALLENGE];
             hash::shake256(&[&job.mu, &high], commitment);
+            show(Leak::Challenge, commitment);
             let mut ball = [0; N];
             challenge::<P>(commitment, &mut ball);
             polynomial(&mut c, item).copy_from_slice(&ball);
@@ -378,7 +382,7 @@ impl Pending {
             in_range &= read_secret::<P>(lanes, bytes, &mut values);
             polynomial(&mut secrets, i).copy_from_slice(&values[..]);
         }
-        if !in_range {
+        if !shown(Leak::KeyRange, in_range) {
             return Err(Error::InvalidPrivateKey);
         }
         for (i, bytes) in t0.chunks_exact(T0_LEN).enumerate() {

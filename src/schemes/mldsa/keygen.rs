@@ -5,6 +5,7 @@ use super::round::power2round;
 use super::sample::{Expanded, matrix_and_secrets};
 use super::{Array, Coeffs, N, Parameters, ZERO};
 use crate::backend::cpu::Plan;
+use crate::memcheck::{Leak, show};
 use crate::schemes::hash::Lanes;
 use crate::schemes::levels::levels;
 use crate::schemes::{Erased, Wiped, hash};
@@ -30,6 +31,7 @@ pub(super) fn key_seeds<P: Parameters>(seed: &[u8; 32]) -> Wiped<[u8; 128]> {
     let mut seeds = Wiped::new([0; 128]);
     let ranks = [P::K as u8, P::L as u8];
     hash::shake256(&[seed, if P::ROUND3 { &[] } else { &ranks }], &mut seeds[..]);
+    show(Leak::MatrixSeed, &mut seeds[..32]);
     seeds
 }
 

@@ -16,6 +16,7 @@ use super::{Array, Coeffs, Error, Input, N, Parameters, Poly, Q, Result, Verific
 use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
+use crate::memcheck::{Leak, show, shown};
 use crate::ring::presets::MlDsa;
 use crate::schemes::hash::Lanes;
 use crate::schemes::levels::levels;
@@ -140,7 +141,7 @@ impl<P: Parameters> Expanded<P> {
             in_range &= read_secret::<P>(lanes, bytes, &mut values);
             plan.forward(&values[..], out);
         }
-        if !in_range {
+        if !shown(Leak::KeyRange, in_range) {
             return Err(Error::InvalidPrivateKey);
         }
         for (bytes, out) in t0.chunks_exact(T0_LEN).zip(self.t0.as_mut()) {
@@ -207,6 +208,7 @@ impl<P: Parameters> Expanded<P> {
         }
         let (commitment, rest) = signature.split_at_mut(P::CHALLENGE);
         hash::shake256(&[mu, high], commitment);
+        show(Leak::Challenge, commitment);
         let mut c = [0; N];
         challenge::<P>(commitment, &mut c);
         let (mut c_ntt, mut prepared) = (ZERO, ZERO);
@@ -303,18 +305,19 @@ fn high_of<P: Parameters>(w: u32) -> u32 {
 
 /// Whether a polynomial of the response does not show the secret.
 pub(super) fn response_hides<P: Parameters>(lanes: Lanes, z: &Coeffs) -> bool {
-    all_below(lanes, z, P::GAMMA1 - P::BETA)
+    shown(Leak::Response, all_below(lanes, z, P::GAMMA1 - P::BETA))
 }
 
 levels! {
     /// Whether the low bits of a polynomial of `w - c·s2` neither carry nor show the secret.
     pub(super) fn low_bits_hold<P: Parameters>(r: &Coeffs) -> bool {
         let bound = P::GAMMA2 - P::BETA;
-        if P::GAMMA2 == (Q - 1) / 88 {
+        let small = if P::GAMMA2 == (Q - 1) / 88 {
             all_low_below::<{ (Q - 1) / 88 }>(r, bound)
         } else {
             all_low_below::<{ (Q - 1) / 32 }>(r, bound)
-        }
+        };
+        shown(Leak::LowBits, small)
     }
 }
 
@@ -322,8 +325,8 @@ levels! {
 pub(super) fn write_hint<P: Parameters>(lanes: Lanes, r: &Coeffs, ct0: &Coeffs, writer: &mut HintWriter) -> bool {
     let mut differs = Wiped::new([0; N]);
     differences::<P>(lanes, r, ct0, &mut differs);
-    // The positions are published with the signature.
-    all_below(lanes, ct0, P::GAMMA2) && writer.row((0..N).filter(|i| differs[*i] != 0))
+    show(Leak::Hint, &mut differs[..]);
+    shown(Leak::Hint, all_below(lanes, ct0, P::GAMMA2)) && writer.row((0..N).filter(|i| differs[*i] != 0))
 }
 
 levels! {

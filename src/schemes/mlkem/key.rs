@@ -12,6 +12,7 @@ use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, has
 use crate::RingContext;
 use crate::backend::Cpu;
 use crate::backend::cpu::Plan;
+use crate::memcheck::{Leak, show};
 use crate::ring::presets::MlKem;
 use crate::schemes::hash::{Job, Lanes};
 use crate::schemes::{Error, Result, Wiped, exactly};
@@ -201,6 +202,7 @@ impl<P: Parameters> DecapsulationKey<P> {
         let mut secret = Wiped::new([0; 384 * MAX_K]);
         let secret = &mut secret[..384 * P::K];
         keygen::<P>(ring.plan(), d, key.public.public.bytes.as_mut(), secret);
+        show(Leak::PublicKey, key.public.public.bytes.as_mut());
         // Coefficients that key generation makes are reduced.
         let _ = key.public.public.expand(ring.plan(), None);
         key.private.fill(ring.plan(), secret, z);

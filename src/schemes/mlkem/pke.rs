@@ -4,6 +4,7 @@ use super::noise::{Samplers, add, add_message, compress, decompress, noise, sub}
 use super::{Coeffs, N, Parameters, Q};
 use crate::arith::Modulus;
 use crate::backend::cpu::Plan;
+use crate::memcheck::{Leak, show};
 use crate::schemes::encode::{pack, unpack};
 use crate::schemes::hash::{self, Job, Lanes, each_block};
 use crate::schemes::levels::levels;
@@ -52,6 +53,7 @@ pub(super) fn key_seeds<P: Parameters>(d: &[u8; 32]) -> Wiped<[u8; 64]> {
     let mut seeds = Wiped::new([0; 64]);
     let rank = [P::K as u8];
     hash::sha3_512(&[d, if P::ROUND3 { &[] } else { &rank }], &mut seeds);
+    show(Leak::MatrixSeed, &mut seeds[..32]);
     seeds
 }
 

@@ -1,6 +1,7 @@
 //! What every test of a device needs: deterministic operands, and the comparison of two backends.
 #![allow(dead_code)]
 
+pub mod faulty;
 pub mod streams;
 
 use karat::backend::Matrix;
