@@ -1,7 +1,7 @@
 //! Comparisons whose failure says everything that is needed to repeat it.
 
 use karat::arith::Word;
-use karat::{AnyBackend, RingSpec};
+use karat::{AnyBackend, Cpu, RingSpec};
 
 /// Panics with ring, method and first difference unless both are equal.
 pub fn equal<W: Word>(what: &str, ring: &RingSpec, got: &[W], expected: &[W]) {
@@ -22,6 +22,15 @@ pub fn describe<W: Word>(ring: &RingSpec) -> String {
 pub fn cpu_backends() -> Vec<(&'static str, AnyBackend)> {
     let all = AnyBackend::all().into_iter();
     all.filter_map(|(name, backend)| Some((name, backend.ok()?))).filter(|(name, _)| *name != "reference").collect()
+}
+
+/// The CPU at each of its levels.
+pub fn cpus() -> Vec<(&'static str, Cpu)> {
+    let cpu = |(name, backend)| match backend {
+        AnyBackend::Cpu(cpu) => Some((name, cpu)),
+        _ => None,
+    };
+    cpu_backends().into_iter().filter_map(cpu).collect()
 }
 
 /// Calls a generic function with the ring's smallest word or a wider one, as the fuzzer says.

@@ -22,7 +22,7 @@ fn attempt(u: &mut Unstructured) -> Result<()> {
     let ring = RnsRing::<u64>::new(n, &primes[..q], &primes[q..]).expect("distinct NTT primes");
     let words = residues(u, n, &primes)?;
     let from_q = u.arbitrary()?;
-    for (name, cpu) in cpus() {
+    for (name, cpu) in compare::cpus() {
         let cpu =
             Case { name, cpu, plan: cpu.rns_plan(&ring).expect("every CPU has the ring"), ring: &ring, words: &words };
         cpu.there_and_back();
@@ -30,14 +30,6 @@ fn attempt(u: &mut Unstructured) -> Result<()> {
         cpu.divisions();
     }
     Ok(())
-}
-
-/// The CPU at each of its levels.
-fn cpus() -> impl Iterator<Item = (&'static str, Cpu)> {
-    compare::cpu_backends().into_iter().filter_map(|(name, backend)| match backend {
-        karat::AnyBackend::Cpu(cpu) => Some((name, cpu)),
-        _ => None,
-    })
 }
 
 /// Distinct primes of mixed widths.

@@ -66,7 +66,7 @@ fn attempt(u: &mut Unstructured) -> Result<()> {
 }
 
 /// The same bytes give the same report, whatever came before.
-fn check(name: &str, text: &[u8]) -> FileReport {
+pub fn check(name: &str, text: &[u8]) -> FileReport {
     let check = || RUNNER.with_borrow_mut(|runner| runner.check_reader(name, text, &mut |_| ()));
     let report = check();
     let again = check();
@@ -76,7 +76,7 @@ fn check(name: &str, text: &[u8]) -> FileReport {
 }
 
 /// Removes, repeats, overwrites or inserts a few bytes.
-fn edit(u: &mut Unstructured, text: &mut Vec<u8>) -> Result<()> {
+pub fn edit(u: &mut Unstructured, text: &mut Vec<u8>) -> Result<()> {
     if text.is_empty() {
         return Ok(());
     }

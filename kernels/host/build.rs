@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use karat::backend::cuda::{Program, programs};
+use karat::backend::cuda::{Family, Program, programs};
 
 /// A fault: its name, the program, the text, and what stands there instead.
 const FAULTS: &[(&str, &str, &str, &str)] = &[
@@ -141,13 +141,18 @@ fn main() {
         kernels.flag("-fsanitize=thread");
     }
     kernels.link_lib_modifier("+whole-archive");
-    let all = programs();
+    let general = env::var_os("CARGO_FEATURE_GENERAL").is_some();
+    let mut all = programs();
+    if general {
+        let families = [Family::Steps, Family::Product, Family::Halves, Family::Patent];
+        all.retain(|program| families.contains(&program.family()));
+    }
     for program in &all {
         let path = Path::new(&out).join(program.name()).with_extension("cpp");
         write(&path, &program.name(), program, &expand(program.family().file(), program.constants(), &mut Vec::new()));
         kernels.file(path);
     }
-    for (fault, name, from, to) in FAULTS {
+    for (fault, name, from, to) in FAULTS.iter().filter(|_| !general) {
         let program = all.iter().find(|program| program.name() == *name).expect("a program of this name");
         let text = expand(program.family().file(), program.constants(), &mut Vec::new());
         assert!(text.contains(from), "fault {fault}: the text to change is gone");

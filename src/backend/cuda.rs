@@ -28,7 +28,7 @@ mod variant;
 mod warp;
 
 pub use buffer::DeviceBuffer;
-pub use cache::build_pack;
+pub use cache::{build_pack, pack_file, packed};
 pub use device::{Device, Grid, Limits, Memory, Pinned, Scratch, not_recordable};
 pub use driver::{Driver, DriverGraph, DriverMemory, DriverModule, DriverPinned, Event};
 pub use graph::Graph;

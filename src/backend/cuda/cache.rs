@@ -31,8 +31,15 @@ fn digest(parts: &[&[u8]]) -> [u8; DIGEST] {
     out
 }
 
-/// The file of a program in a pack or a cache.
-fn file_name(program: &Program, architecture: &str) -> String {
+/// The name of a program's file in a pack: versions, architectures, sources and constants have names of their own.
+///
+/// ```
+/// use karat::backend::cuda::{pack_file, programs};
+/// let program = &programs()[0];
+/// assert!(pack_file(program, "sm_90").starts_with(&program.name()));
+/// assert_ne!(pack_file(program, "sm_90"), pack_file(program, "sm_80"));
+/// ```
+pub fn pack_file(program: &Program, architecture: &str) -> String {
     let mut parts: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), architecture.into()];
     parts.extend(program.headers().into_iter().map(|(_, text)| text.as_bytes().to_vec()));
     parts.push(program.family().text().into());
@@ -44,16 +51,15 @@ fn file_name(program: &Program, architecture: &str) -> String {
 
 /// Machine code of a program: from the pack, the cache, or NVRTC.
 pub(super) fn find(program: &Program, architecture: &str) -> Result<Vec<u8>> {
-    let name = file_name(program, architecture);
     if let Some(pack) = std::env::var_os("KARAT_KERNEL_PACK")
-        && let Some(cubin) = read(&Path::new(&pack).join(&name))
+        && let Some(cubin) = packed(program, architecture, Path::new(&pack))
     {
         return Ok(cubin);
     }
     let Some(folder) = folder() else { return compile(program, architecture) };
     // Code of another compiler version is another file.
     let version = nvrtc_version().map_or(String::new(), |(major, minor)| format!("nvrtc-{major}.{minor}-"));
-    let path = folder.join(version + &name);
+    let path = folder.join(version + &pack_file(program, architecture));
     if let Some(cubin) = read(&path) {
         return Ok(cubin);
     }
@@ -76,12 +82,23 @@ pub fn build_pack(programs: &[Program], architectures: &[&str], folder: &Path) -
     let mut out = Vec::new();
     for architecture in architectures {
         for program in programs {
-            let path = folder.join(file_name(program, architecture));
+            let path = folder.join(pack_file(program, architecture));
             write(&path, &compile(program, architecture)?).map_err(failed)?;
             out.push(path);
         }
     }
     Ok(out)
+}
+
+/// Machine code of a program out of a pack, if it is there and whole: a file holds the digest of the code, SHAKE-256 of
+/// its length as a 64-bit little-endian number and its bytes, and then the code.
+///
+/// ```
+/// use karat::backend::cuda::{packed, programs};
+/// assert!(packed(&programs()[0], "sm_90", "no such folder".as_ref()).is_none());
+/// ```
+pub fn packed(program: &Program, architecture: &str, folder: &Path) -> Option<Vec<u8>> {
+    read(&folder.join(pack_file(program, architecture)))
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
@@ -338,7 +355,7 @@ mod tests {
     fn names_tell_programs_and_architectures_apart() {
         let mut names: Vec<_> = programs()
             .iter()
-            .flat_map(|program| ["sm_80", "sm_90"].map(|architecture| file_name(program, architecture)))
+            .flat_map(|program| ["sm_80", "sm_90"].map(|architecture| pack_file(program, architecture)))
             .collect();
         let all = names.len();
         names.sort();

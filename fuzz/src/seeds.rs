@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use karat_fuzz::TARGETS;
-use karat_fuzz::operands::Random;
+use crate::TARGETS;
+use crate::operands::Random;
 
 #[test]
 fn seeds() {
