@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Level;
-use super::lanes::{Lanes16, Lanes32, Lanes64, LanesF64};
+use super::lanes::{Lanes, Lanes16, Lanes32, Lanes64, LanesF64};
 
 /// Proof that this CPU has AVX2 and FMA.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +116,7 @@ fn split16(_: Avx2, x: V, y: V) -> (V, V) {
     }
 }
 
-impl Lanes16<16> for Avx2 {
+impl Lanes<i16, 16> for Avx2 {
     type V = V;
 
     memory!(V, i16, 16, _mm256_loadu_si256, _mm256_storeu_si256);
@@ -125,16 +125,6 @@ impl Lanes16<16> for Avx2 {
         fn splat(x: i16) _mm256_set1_epi16(x);
         fn add(x: V, y: V) _mm256_add_epi16(x, y);
         fn sub(x: V, y: V) _mm256_sub_epi16(x, y);
-        fn mul_low(x: V, y: V) _mm256_mullo_epi16(x, y);
-        fn mul_high(x: V, y: V) mul_high(x, y);
-        fn mul_high_loaded(x: V, y: &[i16; 16]) _mm256_mulhi_epi16(x, _mm256_loadu_si256(y.as_ptr().cast()));
-        fn mul_round(x: V, y: V) _mm256_mulhrs_epi16(x, y);
-        fn min(x: V, y: V) _mm256_min_epu16(x, y);
-        fn mul_pairs(x: V, y: V) _mm256_madd_epi16(x, y);
-        fn add32(x: V, y: V) _mm256_add_epi32(x, y);
-        fn low_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(x, _mm256_slli_epi32::<16>(y));
-        fn high_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(x), y);
-        fn swap_pairs(x: V) _mm256_shuffle_epi8(x, _mm256_loadu_si256(SWAPPED_PAIRS.as_ptr().cast()));
     }
 
     #[inline(always)]
@@ -151,12 +141,27 @@ impl Lanes16<16> for Avx2 {
     fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
         match H {
             2 => join32(self, x, y),
-            _ => <Self as Lanes16<16>>::split::<H>(self, x, y),
+            _ => <Self as Lanes<i16, 16>>::split::<H>(self, x, y),
         }
     }
 }
 
-impl Lanes32<8> for Avx2 {
+impl Lanes16<16> for Avx2 {
+    methods! { V;
+        fn mul_low(x: V, y: V) _mm256_mullo_epi16(x, y);
+        fn mul_high(x: V, y: V) mul_high(x, y);
+        fn mul_high_loaded(x: V, y: &[i16; 16]) _mm256_mulhi_epi16(x, _mm256_loadu_si256(y.as_ptr().cast()));
+        fn mul_round(x: V, y: V) _mm256_mulhrs_epi16(x, y);
+        fn min(x: V, y: V) _mm256_min_epu16(x, y);
+        fn mul_pairs(x: V, y: V) _mm256_madd_epi16(x, y);
+        fn add32(x: V, y: V) _mm256_add_epi32(x, y);
+        fn low_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(x, _mm256_slli_epi32::<16>(y));
+        fn high_halves(x: V, y: V) _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(x), y);
+        fn swap_pairs(x: V) _mm256_shuffle_epi8(x, _mm256_loadu_si256(SWAPPED_PAIRS.as_ptr().cast()));
+    }
+}
+
+impl Lanes<u32, 8> for Avx2 {
     type V = V;
 
     memory!(V, u32, 8, _mm256_loadu_si256, _mm256_storeu_si256);
@@ -165,12 +170,6 @@ impl Lanes32<8> for Avx2 {
         fn splat(x: u32) _mm256_set1_epi32(x as i32);
         fn add(x: V, y: V) _mm256_add_epi32(x, y);
         fn sub(x: V, y: V) _mm256_sub_epi32(x, y);
-        fn mul_low(x: V, y: V) _mm256_mullo_epi32(x, y);
-        fn min(x: V, y: V) _mm256_min_epu32(x, y);
-        fn mul_even(x: V, y: V) _mm256_mul_epu32(x, y);
-        fn odd(x: V) _mm256_srli_epi64::<32>(x);
-        fn high_halves(even: V, odd: V) _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd);
-        fn add64(x: V, y: V) _mm256_add_epi64(x, y);
     }
 
     #[inline(always)]
@@ -186,8 +185,19 @@ impl Lanes32<8> for Avx2 {
     fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
         match H {
             1 => join32(self, x, y),
-            _ => <Self as Lanes32<8>>::split::<H>(self, x, y),
+            _ => <Self as Lanes<u32, 8>>::split::<H>(self, x, y),
         }
+    }
+}
+
+impl Lanes32<8> for Avx2 {
+    methods! { V;
+        fn mul_low(x: V, y: V) _mm256_mullo_epi32(x, y);
+        fn min(x: V, y: V) _mm256_min_epu32(x, y);
+        fn mul_even(x: V, y: V) _mm256_mul_epu32(x, y);
+        fn odd(x: V) _mm256_srli_epi64::<32>(x);
+        fn high_halves(even: V, odd: V) _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd);
+        fn add64(x: V, y: V) _mm256_add_epi64(x, y);
     }
 }
 
@@ -199,7 +209,7 @@ fn cross(o: Avx2, x: V, y: V) -> V {
     unsafe { _mm256_add_epi64(_mm256_mul_epu32(high(o, x), y), _mm256_mul_epu32(x, high(o, y))) }
 }
 
-impl Lanes64<4> for Avx2 {
+impl Lanes<u64, 4> for Avx2 {
     type V = V;
 
     memory!(V, u64, 4, _mm256_loadu_si256, _mm256_storeu_si256);
@@ -208,6 +218,24 @@ impl Lanes64<4> for Avx2 {
         fn splat(x: u64) _mm256_set1_epi64x(x as i64);
         fn add(x: V, y: V) _mm256_add_epi64(x, y);
         fn sub(x: V, y: V) _mm256_sub_epi64(x, y);
+    }
+
+    #[inline(always)]
+    fn split<const H: usize>(self, x: V, y: V) -> (V, V) {
+        match H {
+            1 => split64(self, x, y),
+            _ => split128(self, x, y),
+        }
+    }
+
+    #[inline(always)]
+    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
+        <Self as Lanes<u64, 4>>::split::<H>(self, x, y)
+    }
+}
+
+impl Lanes64<4> for Avx2 {
+    methods! { V;
         fn and(x: V, y: V) _mm256_and_si256(x, y);
         fn mul_half(x: V, y: V) _mm256_mul_epu32(x, y);
         fn unless_negative(x: V, y: V) _mm256_castpd_si256(_mm256_blendv_pd(
@@ -232,22 +260,9 @@ impl Lanes64<4> for Avx2 {
             _mm256_add_epi64(low, _mm256_slli_epi64::<32>(_mm256_sub_epi64(first, second)))
         }
     }
-
-    #[inline(always)]
-    fn split<const H: usize>(self, x: V, y: V) -> (V, V) {
-        match H {
-            1 => split64(self, x, y),
-            _ => split128(self, x, y),
-        }
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes64<4>>::split::<H>(self, x, y)
-    }
 }
 
-impl LanesF64<4> for Avx2 {
+impl Lanes<f64, 4> for Avx2 {
     type V = __m256d;
 
     memory!(__m256d, f64, 4, _mm256_loadu_pd, _mm256_storeu_pd);
@@ -256,11 +271,6 @@ impl LanesF64<4> for Avx2 {
         fn splat(x: f64) _mm256_set1_pd(x);
         fn add(x: __m256d, y: __m256d) _mm256_add_pd(x, y);
         fn sub(x: __m256d, y: __m256d) _mm256_sub_pd(x, y);
-        fn mul(x: __m256d, y: __m256d) _mm256_mul_pd(x, y);
-        fn mul_add(x: __m256d, y: __m256d, z: __m256d) _mm256_fmadd_pd(x, y, z);
-        fn mul_sub(x: __m256d, y: __m256d, z: __m256d) _mm256_fmsub_pd(x, y, z);
-        fn sub_mul(x: __m256d, y: __m256d, z: __m256d) _mm256_fnmadd_pd(x, y, z);
-        fn if_negative(x: __m256d, y: __m256d) _mm256_blendv_pd(x, y, x);
     }
 
     #[inline(always)]
@@ -277,6 +287,16 @@ impl LanesF64<4> for Avx2 {
 
     #[inline(always)]
     fn join<const H: usize>(self, x: __m256d, y: __m256d) -> (__m256d, __m256d) {
-        <Self as LanesF64<4>>::split::<H>(self, x, y)
+        <Self as Lanes<f64, 4>>::split::<H>(self, x, y)
+    }
+}
+
+impl LanesF64<4> for Avx2 {
+    methods! { __m256d;
+        fn mul(x: __m256d, y: __m256d) _mm256_mul_pd(x, y);
+        fn mul_add(x: __m256d, y: __m256d, z: __m256d) _mm256_fmadd_pd(x, y, z);
+        fn mul_sub(x: __m256d, y: __m256d, z: __m256d) _mm256_fmsub_pd(x, y, z);
+        fn sub_mul(x: __m256d, y: __m256d, z: __m256d) _mm256_fnmadd_pd(x, y, z);
+        fn if_negative(x: __m256d, y: __m256d) _mm256_blendv_pd(x, y, x);
     }
 }

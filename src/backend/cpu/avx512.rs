@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Level;
-use super::lanes::{Lanes16, Lanes32, Lanes52, Lanes64, LanesF64};
+use super::lanes::{Lanes, Lanes16, Lanes32, Lanes52, Lanes64, LanesF64};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and IFMA.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +111,7 @@ fn split16(_: Avx512, x: V, y: V) -> (V, V) {
     }
 }
 
-impl Lanes16<32> for Avx512 {
+impl Lanes<i16, 32> for Avx512 {
     type V = V;
 
     memory!(V, i16, 32, _mm512_loadu_si512, _mm512_storeu_si512);
@@ -120,16 +120,6 @@ impl Lanes16<32> for Avx512 {
         fn splat(x: i16) _mm512_set1_epi16(x);
         fn add(x: V, y: V) _mm512_add_epi16(x, y);
         fn sub(x: V, y: V) _mm512_sub_epi16(x, y);
-        fn mul_low(x: V, y: V) _mm512_mullo_epi16(x, y);
-        fn mul_high(x: V, y: V) mul_high(x, y);
-        fn mul_high_loaded(x: V, y: &[i16; 32]) _mm512_mulhi_epi16(x, _mm512_loadu_si512(y.as_ptr().cast()));
-        fn mul_round(x: V, y: V) _mm512_mulhrs_epi16(x, y);
-        fn min(x: V, y: V) _mm512_min_epu16(x, y);
-        fn mul_pairs(x: V, y: V) _mm512_madd_epi16(x, y);
-        fn add32(x: V, y: V) _mm512_add_epi32(x, y);
-        fn low_halves(x: V, y: V) _mm512_mask_blend_epi16(0xaaaa_aaaa, x, _mm512_slli_epi32::<16>(y));
-        fn high_halves(x: V, y: V) _mm512_mask_blend_epi16(0xaaaa_aaaa, _mm512_srli_epi32::<16>(x), y);
-        fn swap_pairs(x: V) _mm512_rol_epi32::<16>(x);
     }
 
     #[inline(always)]
@@ -145,11 +135,26 @@ impl Lanes16<32> for Avx512 {
 
     #[inline(always)]
     fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes16<32>>::split::<H>(self, x, y)
+        <Self as Lanes<i16, 32>>::split::<H>(self, x, y)
     }
 }
 
-impl Lanes32<16> for Avx512 {
+impl Lanes16<32> for Avx512 {
+    methods! { V;
+        fn mul_low(x: V, y: V) _mm512_mullo_epi16(x, y);
+        fn mul_high(x: V, y: V) mul_high(x, y);
+        fn mul_high_loaded(x: V, y: &[i16; 32]) _mm512_mulhi_epi16(x, _mm512_loadu_si512(y.as_ptr().cast()));
+        fn mul_round(x: V, y: V) _mm512_mulhrs_epi16(x, y);
+        fn min(x: V, y: V) _mm512_min_epu16(x, y);
+        fn mul_pairs(x: V, y: V) _mm512_madd_epi16(x, y);
+        fn add32(x: V, y: V) _mm512_add_epi32(x, y);
+        fn low_halves(x: V, y: V) _mm512_mask_blend_epi16(0xaaaa_aaaa, x, _mm512_slli_epi32::<16>(y));
+        fn high_halves(x: V, y: V) _mm512_mask_blend_epi16(0xaaaa_aaaa, _mm512_srli_epi32::<16>(x), y);
+        fn swap_pairs(x: V) _mm512_rol_epi32::<16>(x);
+    }
+}
+
+impl Lanes<u32, 16> for Avx512 {
     type V = V;
 
     memory!(V, u32, 16, _mm512_loadu_si512, _mm512_storeu_si512);
@@ -158,12 +163,6 @@ impl Lanes32<16> for Avx512 {
         fn splat(x: u32) _mm512_set1_epi32(x as i32);
         fn add(x: V, y: V) _mm512_add_epi32(x, y);
         fn sub(x: V, y: V) _mm512_sub_epi32(x, y);
-        fn mul_low(x: V, y: V) _mm512_mullo_epi32(x, y);
-        fn min(x: V, y: V) _mm512_min_epu32(x, y);
-        fn mul_even(x: V, y: V) _mm512_mul_epu32(x, y);
-        fn odd(x: V) _mm512_srli_epi64::<32>(x);
-        fn high_halves(even: V, odd: V) _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even);
-        fn add64(x: V, y: V) _mm512_add_epi64(x, y);
     }
 
     #[inline(always)]
@@ -178,11 +177,22 @@ impl Lanes32<16> for Avx512 {
 
     #[inline(always)]
     fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes32<16>>::split::<H>(self, x, y)
+        <Self as Lanes<u32, 16>>::split::<H>(self, x, y)
     }
 }
 
-impl Lanes64<8> for Avx512 {
+impl Lanes32<16> for Avx512 {
+    methods! { V;
+        fn mul_low(x: V, y: V) _mm512_mullo_epi32(x, y);
+        fn min(x: V, y: V) _mm512_min_epu32(x, y);
+        fn mul_even(x: V, y: V) _mm512_mul_epu32(x, y);
+        fn odd(x: V) _mm512_srli_epi64::<32>(x);
+        fn high_halves(even: V, odd: V) _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even);
+        fn add64(x: V, y: V) _mm512_add_epi64(x, y);
+    }
+}
+
+impl Lanes<u64, 8> for Avx512 {
     type V = V;
 
     memory!(V, u64, 8, _mm512_loadu_si512, _mm512_storeu_si512);
@@ -191,13 +201,6 @@ impl Lanes64<8> for Avx512 {
         fn splat(x: u64) _mm512_set1_epi64(x as i64);
         fn add(x: V, y: V) _mm512_add_epi64(x, y);
         fn sub(x: V, y: V) _mm512_sub_epi64(x, y);
-        fn and(x: V, y: V) _mm512_and_si512(x, y);
-        fn mul_low(x: V, y: V) _mm512_mullo_epi64(x, y);
-        fn mul_half(x: V, y: V) _mm512_mul_epu32(x, y);
-        fn mul_low_difference(x: V, w: V, e: V, q: V)
-            _mm512_sub_epi64(_mm512_mullo_epi64(x, w), _mm512_mullo_epi64(e, q));
-        fn unless_negative(x: V, y: V) _mm512_min_epu64(x, y);
-        fn high(x: V) _mm512_srli_epi64::<32>(x);
     }
 
     #[inline(always)]
@@ -211,7 +214,19 @@ impl Lanes64<8> for Avx512 {
 
     #[inline(always)]
     fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes64<8>>::split::<H>(self, x, y)
+        <Self as Lanes<u64, 8>>::split::<H>(self, x, y)
+    }
+}
+
+impl Lanes64<8> for Avx512 {
+    methods! { V;
+        fn and(x: V, y: V) _mm512_and_si512(x, y);
+        fn mul_low(x: V, y: V) _mm512_mullo_epi64(x, y);
+        fn mul_half(x: V, y: V) _mm512_mul_epu32(x, y);
+        fn mul_low_difference(x: V, w: V, e: V, q: V)
+            _mm512_sub_epi64(_mm512_mullo_epi64(x, w), _mm512_mullo_epi64(e, q));
+        fn unless_negative(x: V, y: V) _mm512_min_epu64(x, y);
+        fn high(x: V) _mm512_srli_epi64::<32>(x);
     }
 }
 
@@ -224,7 +239,7 @@ impl Lanes52<8> for Avx512 {
     }
 }
 
-impl LanesF64<8> for Avx512 {
+impl Lanes<f64, 8> for Avx512 {
     type V = __m512d;
 
     memory!(__m512d, f64, 8, _mm512_loadu_pd, _mm512_storeu_pd);
@@ -233,25 +248,30 @@ impl LanesF64<8> for Avx512 {
         fn splat(x: f64) _mm512_set1_pd(x);
         fn add(x: __m512d, y: __m512d) _mm512_add_pd(x, y);
         fn sub(x: __m512d, y: __m512d) _mm512_sub_pd(x, y);
-        fn mul(x: __m512d, y: __m512d) _mm512_mul_pd(x, y);
-        fn mul_add(x: __m512d, y: __m512d, z: __m512d) _mm512_fmadd_pd(x, y, z);
-        fn mul_sub(x: __m512d, y: __m512d, z: __m512d) _mm512_fmsub_pd(x, y, z);
-        fn sub_mul(x: __m512d, y: __m512d, z: __m512d) _mm512_fnmadd_pd(x, y, z);
-        fn if_negative(x: __m512d, y: __m512d)
-            _mm512_mask_mov_pd(x, _mm512_movepi64_mask(_mm512_castpd_si512(x)), y);
     }
 
     #[inline(always)]
     fn split<const H: usize>(self, x: __m512d, y: __m512d) -> (__m512d, __m512d) {
         // SAFETY: the token proves the CPU's features; these are reinterpretations.
         let (x, y) = unsafe { (_mm512_castpd_si512(x), _mm512_castpd_si512(y)) };
-        let (x, y) = <Self as Lanes64<8>>::split::<H>(self, x, y);
+        let (x, y) = <Self as Lanes<u64, 8>>::split::<H>(self, x, y);
         // SAFETY: as above.
         unsafe { (_mm512_castsi512_pd(x), _mm512_castsi512_pd(y)) }
     }
 
     #[inline(always)]
     fn join<const H: usize>(self, x: __m512d, y: __m512d) -> (__m512d, __m512d) {
-        <Self as LanesF64<8>>::split::<H>(self, x, y)
+        <Self as Lanes<f64, 8>>::split::<H>(self, x, y)
+    }
+}
+
+impl LanesF64<8> for Avx512 {
+    methods! { __m512d;
+        fn mul(x: __m512d, y: __m512d) _mm512_mul_pd(x, y);
+        fn mul_add(x: __m512d, y: __m512d, z: __m512d) _mm512_fmadd_pd(x, y, z);
+        fn mul_sub(x: __m512d, y: __m512d, z: __m512d) _mm512_fmsub_pd(x, y, z);
+        fn sub_mul(x: __m512d, y: __m512d, z: __m512d) _mm512_fnmadd_pd(x, y, z);
+        fn if_negative(x: __m512d, y: __m512d)
+            _mm512_mask_mov_pd(x, _mm512_movepi64_mask(_mm512_castpd_si512(x)), y);
     }
 }

@@ -3,16 +3,25 @@
 //! The methods of a level's token are safe because a token exists only on a CPU that has the level's features. All are
 //! `#[inline(always)]`: they become single instructions in functions that enable these features.
 
-/// Vectors of `L` lanes of 16 bits.
-pub(super) trait Lanes16<const L: usize>: Copy + Send + Sync + 'static {
+/// Vectors of `L` lanes of type `T`: what all lanes have in common.
+pub(super) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
     /// A vector.
     type V: Copy;
 
-    fn load(self, a: &[i16; L]) -> Self::V;
-    fn store(self, x: Self::V, a: &mut [i16; L]);
-    fn splat(self, x: i16) -> Self::V;
+    fn load(self, a: &[T; L]) -> Self::V;
+    fn store(self, x: Self::V, a: &mut [T; L]);
+    fn splat(self, x: T) -> Self::V;
     fn add(self, x: Self::V, y: Self::V) -> Self::V;
     fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
+    /// the level's choice.
+    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    /// The inverse of `split`.
+    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+}
+
+/// Vectors of `L` lanes of 16 bits.
+pub(super) trait Lanes16<const L: usize>: Lanes<i16, L> {
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// High halves of signed products.
@@ -33,23 +42,10 @@ pub(super) trait Lanes16<const L: usize>: Copy + Send + Sync + 'static {
     fn high_halves(self, x: Self::V, y: Self::V) -> Self::V;
     /// Neighbours exchanged.
     fn swap_pairs(self, x: Self::V) -> Self::V;
-    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
-    /// the level's choice.
-    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
-    /// The inverse of `split`.
-    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of 32 bits.
-pub(super) trait Lanes32<const L: usize>: Copy + Send + Sync + 'static {
-    /// A vector.
-    type V: Copy;
-
-    fn load(self, a: &[u32; L]) -> Self::V;
-    fn store(self, x: Self::V, a: &mut [u32; L]);
-    fn splat(self, x: u32) -> Self::V;
-    fn add(self, x: Self::V, y: Self::V) -> Self::V;
-    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+pub(super) trait Lanes32<const L: usize>: Lanes<u32, L> {
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// Lesser of unsigned lanes.
@@ -62,23 +58,10 @@ pub(super) trait Lanes32<const L: usize>: Copy + Send + Sync + 'static {
     fn high_halves(self, even: Self::V, odd: Self::V) -> Self::V;
     /// Sums of 64-bit lanes.
     fn add64(self, x: Self::V, y: Self::V) -> Self::V;
-    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
-    /// the level's choice.
-    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
-    /// The inverse of `split`.
-    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of double precision.
-pub(super) trait LanesF64<const L: usize>: Copy + Send + Sync + 'static {
-    /// A vector.
-    type V: Copy;
-
-    fn load(self, a: &[f64; L]) -> Self::V;
-    fn store(self, x: Self::V, a: &mut [f64; L]);
-    fn splat(self, x: f64) -> Self::V;
-    fn add(self, x: Self::V, y: Self::V) -> Self::V;
-    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+pub(super) trait LanesF64<const L: usize>: Lanes<f64, L> {
     fn mul(self, x: Self::V, y: Self::V) -> Self::V;
     /// `x·y + z`, rounded once.
     fn mul_add(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
@@ -88,23 +71,10 @@ pub(super) trait LanesF64<const L: usize>: Copy + Send + Sync + 'static {
     fn sub_mul(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
     /// `x` where it is not negative, else `y`.
     fn if_negative(self, x: Self::V, y: Self::V) -> Self::V;
-    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
-    /// the level's choice.
-    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
-    /// The inverse of `split`.
-    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of 64 bits.
-pub(super) trait Lanes64<const L: usize>: Copy + Send + Sync + 'static {
-    /// A vector.
-    type V: Copy;
-
-    fn load(self, a: &[u64; L]) -> Self::V;
-    fn store(self, x: Self::V, a: &mut [u64; L]);
-    fn splat(self, x: u64) -> Self::V;
-    fn add(self, x: Self::V, y: Self::V) -> Self::V;
-    fn sub(self, x: Self::V, y: Self::V) -> Self::V;
+pub(super) trait Lanes64<const L: usize>: Lanes<u64, L> {
     fn and(self, x: Self::V, y: Self::V) -> Self::V;
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
@@ -116,11 +86,6 @@ pub(super) trait Lanes64<const L: usize>: Copy + Send + Sync + 'static {
     fn unless_negative(self, x: Self::V, y: Self::V) -> Self::V;
     /// High halves in low places, zero above.
     fn high(self, x: Self::V) -> Self::V;
-    /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
-    /// the level's choice.
-    fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
-    /// The inverse of `split`.
-    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
 }
 
 /// Vectors of `L` lanes of 64 bits whose low 52 bits are factors.

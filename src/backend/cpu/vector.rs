@@ -33,13 +33,14 @@ use shoup64::Shoup64;
 use tables::{Factors, Transform};
 
 use super::kernels::Lane;
+use super::lanes::Lanes;
 use super::schedule::Schedule;
 use crate::Result;
 
 /// The arithmetic of a word class on vectors of `L` lanes. Ranges as for the scalar word classes.
 pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     /// The level's token.
-    type Level: Copy;
+    type Level: Lanes<Self::T, L, V = Self::V>;
     /// Lanes.
     type T: Lane;
     /// A vector.
@@ -60,6 +61,9 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     /// The arithmetic for a modulus that it supports, and the schedules of its layers.
     fn new(level: Self::Level, q: u64, layers: u32) -> Result<(Self, Schedule, Schedule)>;
 
+    /// The level.
+    fn level(&self) -> Self::Level;
+
     /// A constant factor as two lanes, from a canonical residue.
     fn factor(&self, value: u64) -> [Self::T; 2];
 
@@ -75,14 +79,27 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
         self.mul(x, self.factors(factors))
     }
 
-    fn load(&self, a: &[Self::T; L]) -> Self::V;
-    fn store(&self, x: Self::V, a: &mut [Self::T; L]);
+    #[inline(always)]
+    fn load(&self, a: &[Self::T; L]) -> Self::V {
+        self.level().load(a)
+    }
+
+    #[inline(always)]
+    fn store(&self, x: Self::V, a: &mut [Self::T; L]) {
+        self.level().store(x, a);
+    }
 
     /// Brings lanes that are `H` apart to the same places of two vectors.
-    fn split<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    #[inline(always)]
+    fn split<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V) {
+        self.level().split::<H>(x, y)
+    }
 
     /// The inverse of `split`.
-    fn join<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    #[inline(always)]
+    fn join<const H: usize>(&self, x: Self::V, y: Self::V) -> (Self::V, Self::V) {
+        self.level().join::<H>(x, y)
+    }
 
     /// `x · factor`. Any lane in; lazily reduced out.
     fn mul(&self, x: Self::V, factor: Self::W) -> Self::V;
@@ -91,10 +108,16 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     fn mul_canonical(&self, x: Self::V, factor: Self::W) -> Self::V;
 
     /// `x · factor`, any lane in, reduced out.
-    fn mul_reduced(&self, x: Self::V, factor: Self::W) -> Self::V;
+    #[inline(always)]
+    fn mul_reduced(&self, x: Self::V, factor: Self::W) -> Self::V {
+        self.mul_canonical(x, factor)
+    }
 
-    /// `(x + t, x - t)`, `t` a product.
-    fn forward_butterfly(&self, x: Self::V, t: Self::V) -> (Self::V, Self::V);
+    /// `(x + t, x - t)`, `t` a product; as it stands for signed lanes.
+    #[inline(always)]
+    fn forward_butterfly(&self, x: Self::V, t: Self::V) -> (Self::V, Self::V) {
+        (self.level().add(x, t), self.level().sub(x, t))
+    }
 
     /// `(x + y·w, x - y·w)`.
     #[inline(always)]
@@ -108,8 +131,11 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
         self.forward_butterfly(x, self.mul_loaded(y, w))
     }
 
-    /// `(x + y, x - y)` before the multiplication, `multiple` the bound of both.
-    fn inverse_butterfly(&self, x: Self::V, y: Self::V, multiple: u32) -> (Self::V, Self::V);
+    /// `(x + y, x - y)` before the multiplication, `multiple` the bound of both; as it stands for signed lanes.
+    #[inline(always)]
+    fn inverse_butterfly(&self, x: Self::V, y: Self::V, _multiple: u32) -> (Self::V, Self::V) {
+        (self.level().add(x, y), self.level().sub(x, y))
+    }
 
     /// Halves the bound of the operand that is not multiplied, or reduces it.
     fn reduce_by(&self, x: Self::V, multiple: u32) -> Self::V;
@@ -120,8 +146,24 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
         self.reduce_by(x, multiple)
     }
 
+    /// What [`Arith::reduce_by`] needs in turn for lanes within the forward schedule's last bound, up to a 0.
+    #[inline(always)]
+    fn ends(&self) -> [u32; 6] {
+        [1, 0, 0, 0, 0, 0]
+    }
+
     /// Lanes within the forward schedule's last bound to reduced ones.
-    fn reduce_end<const R: usize>(&self, x: &mut [Self::V; R]);
+    #[inline(always)]
+    fn reduce_end<const R: usize>(&self, x: &mut [Self::V; R]) {
+        for multiple in self.ends() {
+            if multiple == 0 {
+                break;
+            }
+            for x in x.iter_mut() {
+                *x = self.reduce_by(*x, multiple);
+            }
+        }
+    }
 
     /// No products.
     fn zero(&self) -> Self::Acc;
@@ -142,5 +184,29 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     }
 
     /// Sum of reduced lanes, reduced.
-    fn add_reduced(&self, x: Self::V, y: Self::V) -> Self::V;
+    #[inline(always)]
+    fn add_reduced(&self, x: Self::V, y: Self::V) -> Self::V {
+        self.reduce_by(self.level().add(x, y), 1)
+    }
+}
+
+/// Constant factors, and with them what yields the quotient of a product.
+#[derive(Clone, Copy)]
+pub(super) struct Factor<V> {
+    value: V,
+    quotient: V,
+}
+
+impl<V> Factor<V> {
+    /// One factor in all lanes.
+    #[inline(always)]
+    fn broadcast<T: Lane, O: Lanes<T, L, V = V>, const L: usize>(level: O, factor: &[T; 2]) -> Self {
+        Self { value: level.splat(factor[0]), quotient: level.splat(factor[1]) }
+    }
+
+    /// A factor in each lane.
+    #[inline(always)]
+    fn load<T: Lane, O: Lanes<T, L, V = V>, const L: usize>(level: O, Factors(factors): &Factors<T, L>) -> Self {
+        Self { value: level.load(&factors[0]), quotient: level.load(&factors[1]) }
+    }
 }

@@ -12,8 +12,8 @@
 //! Sums of lanes stay below `2^52` as well. Integers meet neither subnormal numbers nor rounding, so the time of an
 //! operation does not depend on its operands.
 
-use super::Arith;
 use super::tables::Factors;
+use super::{Arith, Factor};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::LanesF64;
@@ -28,13 +28,6 @@ pub(in crate::backend::cpu) struct Float<O, const L: usize> {
     /// `1/q`, rounded.
     inverse: f64,
     mac_limit: usize,
-}
-
-/// Centred factors and their quotients by `q`.
-#[derive(Clone, Copy)]
-pub(in crate::backend::cpu) struct Factor<V> {
-    value: V,
-    quotient: V,
 }
 
 /// `1.5·2^52`: adding and subtracting it rounds to an integer.
@@ -84,6 +77,11 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
         Ok((Self { level, m, q: q as f64, inverse: 1.0 / q as f64, mac_limit }, forward, inverse))
     }
 
+    #[inline(always)]
+    fn level(&self) -> O {
+        self.level
+    }
+
     fn factor(&self, value: u64) -> [f64; 2] {
         let q = self.m.value();
         let value = if value > q / 2 { -((q - value) as f64) } else { value as f64 };
@@ -91,33 +89,13 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
     }
 
     #[inline(always)]
-    fn broadcast(&self, factor: &[f64; 2]) -> Factor<O::V> {
-        Factor { value: self.level.splat(factor[0]), quotient: self.level.splat(factor[1]) }
+    fn broadcast(&self, factor: &[Self::T; 2]) -> Self::W {
+        Factor::broadcast(self.level, factor)
     }
 
     #[inline(always)]
-    fn factors(&self, Factors(factors): &Factors<f64, L>) -> Factor<O::V> {
-        Factor { value: self.level.load(&factors[0]), quotient: self.level.load(&factors[1]) }
-    }
-
-    #[inline(always)]
-    fn load(&self, a: &[f64; L]) -> O::V {
-        self.level.load(a)
-    }
-
-    #[inline(always)]
-    fn store(&self, x: O::V, a: &mut [f64; L]) {
-        self.level.store(x, a);
-    }
-
-    #[inline(always)]
-    fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.split::<H>(x, y)
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.join::<H>(x, y)
+    fn factors(&self, factors: &Factors<Self::T, L>) -> Self::W {
+        Factor::load(self.level, factors)
     }
 
     #[inline(always)]
@@ -141,25 +119,8 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
     }
 
     #[inline(always)]
-    fn forward_butterfly(&self, x: O::V, t: O::V) -> (O::V, O::V) {
-        (self.level.add(x, t), self.level.sub(x, t))
-    }
-
-    #[inline(always)]
-    fn inverse_butterfly(&self, x: O::V, y: O::V, _: u32) -> (O::V, O::V) {
-        (self.level.add(x, y), self.level.sub(x, y))
-    }
-
-    #[inline(always)]
     fn reduce_by(&self, x: O::V, _: u32) -> O::V {
         self.reduce(x)
-    }
-
-    #[inline(always)]
-    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
-        for x in x.iter_mut() {
-            *x = self.reduce(*x);
-        }
     }
 
     #[inline(always)]
@@ -187,10 +148,5 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
     #[inline(always)]
     fn redc(&self, acc: O::V) -> O::V {
         self.reduce(acc)
-    }
-
-    #[inline(always)]
-    fn add_reduced(&self, x: O::V, y: O::V) -> O::V {
-        self.reduce(self.level.add(x, y))
     }
 }

@@ -16,8 +16,8 @@
 
 use alloc::vec::Vec;
 
-use super::Arith;
 use super::tables::Factors;
+use super::{Arith, Factor};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes52;
@@ -31,13 +31,6 @@ pub(in crate::backend::cpu) struct Ifma<O, const L: usize> {
     /// `floor(2^52 / q)`.
     barrett: u64,
     mac_limit: usize,
-}
-
-/// Factors and their quotients.
-#[derive(Clone, Copy)]
-pub(in crate::backend::cpu) struct Factor<V> {
-    value: V,
-    quotient: V,
 }
 
 /// Sums of both halves of products.
@@ -145,38 +138,23 @@ impl<O: Lanes52<L>, const L: usize> Arith<L> for Ifma<O, L> {
         Ok((Self { level, m: Modulus::<u64>::new(q)?, barrett: END / q, mac_limit }, forward, inverse))
     }
 
+    #[inline(always)]
+    fn level(&self) -> O {
+        self.level
+    }
+
     fn factor(&self, value: u64) -> [u64; 2] {
         [value, (((value as u128) << 52) / self.m.value() as u128) as u64]
     }
 
     #[inline(always)]
-    fn broadcast(&self, factor: &[u64; 2]) -> Factor<O::V> {
-        Factor { value: self.level.splat(factor[0]), quotient: self.level.splat(factor[1]) }
+    fn broadcast(&self, factor: &[Self::T; 2]) -> Self::W {
+        Factor::broadcast(self.level, factor)
     }
 
     #[inline(always)]
-    fn factors(&self, Factors(factors): &Factors<u64, L>) -> Factor<O::V> {
-        Factor { value: self.level.load(&factors[0]), quotient: self.level.load(&factors[1]) }
-    }
-
-    #[inline(always)]
-    fn load(&self, a: &[u64; L]) -> O::V {
-        self.level.load(a)
-    }
-
-    #[inline(always)]
-    fn store(&self, x: O::V, a: &mut [u64; L]) {
-        self.level.store(x, a);
-    }
-
-    #[inline(always)]
-    fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.split::<H>(x, y)
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.join::<H>(x, y)
+    fn factors(&self, factors: &Factors<Self::T, L>) -> Self::W {
+        Factor::load(self.level, factors)
     }
 
     #[inline(always)]
@@ -187,11 +165,6 @@ impl<O: Lanes52<L>, const L: usize> Arith<L> for Ifma<O, L> {
     #[inline(always)]
     fn mul_canonical(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         self.csub(self.clean(self.mul(x, factor)), 1)
-    }
-
-    #[inline(always)]
-    fn mul_reduced(&self, x: O::V, factor: Factor<O::V>) -> O::V {
-        self.mul_canonical(x, factor)
     }
 
     #[inline(always)]

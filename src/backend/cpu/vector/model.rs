@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::backend::cpu::lanes::{Lanes16, Lanes52, Lanes64};
+use crate::backend::cpu::lanes::{Lanes, Lanes16, Lanes52, Lanes64};
 
 /// A level whose vectors are arrays.
 #[derive(Debug, Clone, Copy)]
@@ -67,11 +67,16 @@ fn from_pairs(f: impl Fn(usize) -> i32) -> [i16; 32] {
     core::array::from_fn(|i| (f(i / 2) >> (16 * (i % 2))) as i16)
 }
 
-impl Lanes16<32> for Model {
+impl Lanes<i16, 32> for Model {
     memory!(i16, 32);
     each! { i16, 32;
         fn add(x, y) x.checked_add(y).expect("a sum of 16-bit lanes");
         fn sub(x, y) x.checked_sub(y).expect("a difference of 16-bit lanes");
+    }
+}
+
+impl Lanes16<32> for Model {
+    each! { i16, 32;
         fn mul_low(x, y) x.wrapping_mul(y);
         fn mul_high(x, y) ((x as i32 * y as i32) >> 16) as i16;
         fn mul_round(x, y) ((x as i32 * y as i32 + (1 << 14)) >> 15) as i16;
@@ -104,11 +109,16 @@ impl Lanes16<32> for Model {
     }
 }
 
-impl Lanes64<8> for Model {
+impl Lanes<u64, 8> for Model {
     memory!(u64, 8);
     each! { u64, 8;
         fn add(x, y) x.wrapping_add(y);
         fn sub(x, y) x.wrapping_sub(y);
+    }
+}
+
+impl Lanes64<8> for Model {
+    each! { u64, 8;
         fn and(x, y) x & y;
         fn mul_low(x, y) x.wrapping_mul(y);
         fn mul_half(x, y) (x as u32 as u64) * (y as u32 as u64);

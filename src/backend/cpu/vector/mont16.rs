@@ -1,7 +1,7 @@
 //! Signed lanes of 16 bits: Montgomery's multiplication; ranges as for the scalar word class.
 
-use super::Arith;
 use super::tables::Factors;
+use super::{Arith, Factor};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes16;
@@ -19,13 +19,6 @@ pub(in crate::backend::cpu) struct Mont16<O, const L: usize> {
     barrett: i16,
     mac_limit: usize,
     pair_limit: usize,
-}
-
-/// Factors `z`: `z · 2^16 mod q`, centred, and that times `q^-1 mod 2^16`.
-#[derive(Clone, Copy)]
-pub(in crate::backend::cpu) struct Factor<V> {
-    value: V,
-    low: V,
 }
 
 /// Largest size of a product of a lane of size at most `m` and a constant: `(m·q/2 + 2^15·q) / 2^16`.
@@ -140,6 +133,11 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
         Ok((arith, forward, inverse))
     }
 
+    #[inline(always)]
+    fn level(&self) -> O {
+        self.level
+    }
+
     fn factor(&self, value: u64) -> [i16; 2] {
         let q = self.q as i64;
         let mont = ((value as i64) << 16) % q;
@@ -148,39 +146,19 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
     }
 
     #[inline(always)]
-    fn broadcast(&self, factor: &[i16; 2]) -> Factor<O::V> {
-        Factor { value: self.level.splat(factor[0]), low: self.level.splat(factor[1]) }
+    fn broadcast(&self, factor: &[Self::T; 2]) -> Self::W {
+        Factor::broadcast(self.level, factor)
     }
 
     #[inline(always)]
-    fn factors(&self, Factors(factors): &Factors<i16, L>) -> Factor<O::V> {
-        Factor { value: self.level.load(&factors[0]), low: self.level.load(&factors[1]) }
-    }
-
-    #[inline(always)]
-    fn load(&self, a: &[i16; L]) -> O::V {
-        self.level.load(a)
-    }
-
-    #[inline(always)]
-    fn store(&self, x: O::V, a: &mut [i16; L]) {
-        self.level.store(x, a);
-    }
-
-    #[inline(always)]
-    fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.split::<H>(x, y)
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.join::<H>(x, y)
+    fn factors(&self, factors: &Factors<Self::T, L>) -> Self::W {
+        Factor::load(self.level, factors)
     }
 
     #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         let o = self.level;
-        let m = o.mul_low(x, factor.low);
+        let m = o.mul_low(x, factor.quotient);
         o.sub(o.mul_high(x, factor.value), o.mul_high(m, o.splat(self.q)))
     }
 
@@ -202,25 +180,8 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
     }
 
     #[inline(always)]
-    fn forward_butterfly(&self, x: O::V, t: O::V) -> (O::V, O::V) {
-        (self.level.add(x, t), self.level.sub(x, t))
-    }
-
-    #[inline(always)]
-    fn inverse_butterfly(&self, x: O::V, y: O::V, _: u32) -> (O::V, O::V) {
-        (self.level.add(x, y), self.level.sub(x, y))
-    }
-
-    #[inline(always)]
     fn reduce_by(&self, x: O::V, _: u32) -> O::V {
         self.reduce(x)
-    }
-
-    #[inline(always)]
-    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
-        for x in x.iter_mut() {
-            *x = self.reduce(*x);
-        }
     }
 
     #[inline(always)]
@@ -241,10 +202,5 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
     #[inline(always)]
     fn redc(&self, acc: O::V) -> O::V {
         self.reduce(acc)
-    }
-
-    #[inline(always)]
-    fn add_reduced(&self, x: O::V, y: O::V) -> O::V {
-        self.reduce(self.level.add(x, y))
     }
 }

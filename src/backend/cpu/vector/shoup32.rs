@@ -84,6 +84,11 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
         Ok((arith, forward, inverse))
     }
 
+    #[inline(always)]
+    fn level(&self) -> O {
+        self.level
+    }
+
     fn factor(&self, value: u64) -> [u32; 2] {
         let shoup = self.m.shoup(value as u32);
         [shoup.quotient, shoup.value]
@@ -105,26 +110,6 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     }
 
     #[inline(always)]
-    fn load(&self, a: &[u32; L]) -> O::V {
-        self.level.load(a)
-    }
-
-    #[inline(always)]
-    fn store(&self, x: O::V, a: &mut [u32; L]) {
-        self.level.store(x, a);
-    }
-
-    #[inline(always)]
-    fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.split::<H>(x, y)
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.join::<H>(x, y)
-    }
-
-    #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         let o = self.level;
         let even = o.mul_even(x, factor.quotient);
@@ -136,11 +121,6 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     #[inline(always)]
     fn mul_canonical(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         self.csub(self.mul(x, factor), 1)
-    }
-
-    #[inline(always)]
-    fn mul_reduced(&self, x: O::V, factor: Factor<O::V>) -> O::V {
-        self.mul_canonical(x, factor)
     }
 
     #[inline(always)]
@@ -161,15 +141,8 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     }
 
     #[inline(always)]
-    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
-        for multiple in self.ends {
-            if multiple == 0 {
-                break;
-            }
-            for x in x.iter_mut() {
-                *x = self.csub(*x, multiple);
-            }
-        }
+    fn ends(&self) -> [u32; 6] {
+        self.ends
     }
 
     #[inline(always)]
@@ -204,10 +177,5 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
         let bound = forward.bound as u64;
         let q = self.m.value() as u64;
         (bound * bound * q < 1 << 32).then(|| unsigned((1 << 32) / q, 2, layers).1)
-    }
-
-    #[inline(always)]
-    fn add_reduced(&self, x: O::V, y: O::V) -> O::V {
-        self.csub(self.level.add(x, y), 1)
     }
 }

@@ -74,6 +74,11 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
         Ok((Self { level, m, ends: ends(&forward, Self::PRODUCT), low_half: u32::MAX as u64 }, forward, inverse))
     }
 
+    #[inline(always)]
+    fn level(&self) -> O {
+        self.level
+    }
+
     fn factor(&self, value: u64) -> [u64; 2] {
         let shoup = self.m.shoup(value);
         [shoup.value, shoup.quotient]
@@ -94,26 +99,6 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     }
 
     #[inline(always)]
-    fn load(&self, a: &[u64; L]) -> O::V {
-        self.level.load(a)
-    }
-
-    #[inline(always)]
-    fn store(&self, x: O::V, a: &mut [u64; L]) {
-        self.level.store(x, a);
-    }
-
-    #[inline(always)]
-    fn split<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.split::<H>(x, y)
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(&self, x: O::V, y: O::V) -> (O::V, O::V) {
-        self.level.join::<H>(x, y)
-    }
-
-    #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         let o = self.level;
         let high = o.high(x);
@@ -128,11 +113,6 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     fn mul_canonical(&self, x: O::V, factor: Factor<O::V>) -> O::V {
         let t = self.mul(x, factor);
         self.csub(if TIGHT { t } else { self.csub(t, 2) }, 1)
-    }
-
-    #[inline(always)]
-    fn mul_reduced(&self, x: O::V, factor: Factor<O::V>) -> O::V {
-        self.mul_canonical(x, factor)
     }
 
     #[inline(always)]
@@ -153,15 +133,8 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     }
 
     #[inline(always)]
-    fn reduce_end<const R: usize>(&self, x: &mut [O::V; R]) {
-        for multiple in self.ends {
-            if multiple == 0 {
-                break;
-            }
-            for x in x.iter_mut() {
-                *x = self.csub(*x, multiple);
-            }
-        }
+    fn ends(&self) -> [u32; 6] {
+        self.ends
     }
 
     #[inline(always)]
@@ -188,10 +161,5 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     #[inline(always)]
     fn redc(&self, acc: O::V) -> O::V {
         self.csub(self.csub(acc, 2), 1)
-    }
-
-    #[inline(always)]
-    fn add_reduced(&self, x: O::V, y: O::V) -> O::V {
-        self.csub(self.level.add(x, y), 1)
     }
 }
