@@ -182,6 +182,27 @@ fn every_length() {
     check_all(&texts);
 }
 
+/// Polynomials that do not fill vectors alone go through them side by side; batches with and without a rest.
+#[test]
+fn batches_of_short_polynomials() {
+    for level in levels() {
+        for n in [1usize, 2, 4, 8, 16, 32] {
+            for q in [257u64, 12289, 8380417, 1073479681, 2147473409, 1125899904679937, 1152921504606584833] {
+                for batch in [1, 31, 32, 100] {
+                    let ring = UserRing::<u64>::new(format!("q={q},f=x^{n}+1").parse::<RingSpec>().unwrap()).unwrap();
+                    let words = |seed| operands(n * batch, q, seed).remove(seed as usize);
+                    let product = |cpu| {
+                        let context = RingContext::new(cpu, ring.clone()).unwrap();
+                        let (a, b) = (context.upload(&words(1)).unwrap(), context.upload(&words(3)).unwrap());
+                        context.mul(&a, &b).unwrap().download().unwrap()
+                    };
+                    assert!(product(level) == product(Cpu::scalar()), "{batch} products, N = {n}, q = {q}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn long_lengths() {
     let mut texts = Vec::new();

@@ -226,8 +226,15 @@ impl<R: Ring> RingMul<R> for Cpu {
         expect_len("the first factor", a.len(), batch * n)?;
         expect_len("the second factor", b.len(), batch * n)?;
         expect_len("the result", out.len(), batch * n)?;
-        self.each(plan, &mut out[..batch * n], n, |i, out| {
-            plan.multiply(&a[i * n..][..n], &b[i * n..][..n], out);
+        let group = plan.group() * n;
+        let (grouped, single) = out[..batch * n].split_at_mut(batch * n / group * group);
+        let start = grouped.len();
+        self.each(plan, grouped, group, |i, out| {
+            plan.multiply_group(&a[i * group..][..group], &b[i * group..][..group], out);
+        });
+        self.each(plan, single, n, |i, out| {
+            let i = start + i * n;
+            plan.multiply(&a[i..][..n], &b[i..][..n], out);
         });
         Ok(())
     }

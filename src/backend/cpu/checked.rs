@@ -18,6 +18,10 @@ impl<T: Lane> Checked<T> {
         Self { kernels, q }
     }
 
+    pub(super) fn q(&self) -> u64 {
+        self.q
+    }
+
     pub(super) fn len(&self) -> usize {
         self.kernels.len()
     }
@@ -86,6 +90,21 @@ impl<T: Lane> Checked<T> {
         debug_bounds!(&*a, T::reduced(self.q), "operand of the inverse transform");
         self.kernels.inverse(a, mont);
         debug_bounds!(&*a, T::canonical(self.q), "result of the inverse transform");
+    }
+
+    #[inline]
+    pub(super) fn inverse_to<W: Word>(&self, ntt: &[T], scratch: &mut [T], out: &mut [W]) {
+        debug_bounds!(ntt, T::reduced(self.q), "operand of the inverse transform");
+        self.kernels.inverse_to(ntt, scratch, WordsMut::new(out));
+        debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "result of the inverse transform");
+    }
+
+    #[inline]
+    pub(super) fn product_to<W: Word>(&self, a: &mut [T], b: &[T], scratch: &mut [T], out: &mut [W]) {
+        debug_bounds!(&*a, T::reduced(self.q), "first factor");
+        debug_bounds!(b, T::reduced(self.q), "second factor");
+        self.kernels.product_to(a, b, scratch, WordsMut::new(out));
+        debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "product");
     }
 
     #[inline]

@@ -35,7 +35,6 @@ impl<T: Lane> Direct<T> {
         Self { kernels: Checked::new(kernels, q) }
     }
 
-    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
     pub(super) fn kernels(&self) -> &Checked<T> {
         &self.kernels
     }
@@ -72,11 +71,7 @@ impl<T: Lane> Direct<T> {
 
     pub(super) fn inverse<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
         let len = self.kernels.len();
-        with_scratch(len, |scratch: &mut [T]| {
-            scratch.copy_from_slice(lanes(ntt, len));
-            self.kernels.inverse(scratch, false);
-            self.kernels.store(scratch, WordsMut::new(out));
-        });
+        with_scratch(len, |scratch: &mut [T]| self.kernels.inverse_to(lanes(ntt, len), scratch, out));
     }
 
     /// Forward transform of canonical residues to canonical residues, in the kernels' order.
@@ -135,9 +130,31 @@ impl<T: Lane> Direct<T> {
             let (b_lanes, rest) = rest.split_at_mut(len);
             self.kernels.forward_from(Words::new(a), a_lanes);
             self.kernels.forward_from(Words::new(b), b_lanes);
-            self.kernels.product(a_lanes, b_lanes, rest);
+            self.kernels.product_to(a_lanes, b_lanes, rest, out);
+        });
+    }
+
+    /// Products of polynomials of `n` coefficients in the lanes of vectors, as many as these have lanes.
+    pub(super) fn multiply_across<W: Word>(&self, n: usize, a: &[W], b: &[W], out: &mut [W]) {
+        let (len, q) = (self.kernels.len(), self.kernels.q());
+        let count = len / n;
+        with_scratch(2 * len, |scratch: &mut [T]| {
+            let (a_lanes, b_lanes) = scratch.split_at_mut(len);
+            for (lanes, words) in [(&mut *a_lanes, a), (&mut *b_lanes, b)] {
+                for (i, polynomial) in words.chunks_exact(n).enumerate() {
+                    for (lane, c) in lanes[i..].iter_mut().step_by(count).zip(polynomial) {
+                        *lane = T::load(c.to_u64());
+                    }
+                }
+                self.kernels.forward(lanes);
+            }
+            self.kernels.product(a_lanes, b_lanes, &mut []);
             self.kernels.inverse(a_lanes, true);
-            self.kernels.store(a_lanes, WordsMut::new(out));
+            for (i, polynomial) in out.chunks_exact_mut(n).enumerate() {
+                for (c, lane) in polynomial.iter_mut().zip(a_lanes[i..].iter().step_by(count)) {
+                    *c = W::from_u64(lane.store(q));
+                }
+            }
         });
     }
 

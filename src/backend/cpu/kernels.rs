@@ -179,6 +179,16 @@ impl<'a> Words<'a> {
 }
 
 impl<'a> WordsMut<'a> {
+    /// The same words for a while.
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), allow(dead_code))]
+    pub(super) fn reborrow(&mut self) -> WordsMut<'_> {
+        match self {
+            Self::U16(words) => WordsMut::U16(words),
+            Self::U32(words) => WordsMut::U32(words),
+            Self::U64(words) => WordsMut::U64(words),
+        }
+    }
+
     pub(super) fn new<W: Word>(words: &'a mut [W]) -> Self {
         match W::WIDTH {
             16 => Self::U16(bytemuck::cast_slice_mut(words)),
@@ -220,6 +230,15 @@ pub(super) fn store_planes<W: Word, T: Lane>(lanes: &[T], coefficients: &mut [W]
             c[i] = W::from_u64(lane.store(q));
         }
     }
+}
+
+/// How polynomials lie in vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Coefficients of one polynomial in all lanes.
+    Along,
+    /// A polynomial in each lane, coefficient by coefficient.
+    Across,
 }
 
 /// Transforms and products modulo one `q`, `len = points · width` lanes a polynomial.
@@ -268,6 +287,22 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
     /// # Bounds
     /// Reduced in, canonical out.
     fn inverse(&self, a: &mut [T], mont: bool);
+
+    /// [`Kernels::inverse`] of `ntt` to canonical coefficients; `scratch` has [`Kernels::len`] lanes. Without passing over
+    /// the lanes for copies alone where words are lanes.
+    fn inverse_to(&self, ntt: &[T], scratch: &mut [T], out: WordsMut<'_>) {
+        scratch.copy_from_slice(ntt);
+        self.inverse(scratch, false);
+        self.store(scratch, out);
+    }
+
+    /// [`Kernels::product`] and its inverse transform to canonical coefficients; `a` is used up. As
+    /// [`Kernels::inverse_to`].
+    fn product_to(&self, a: &mut [T], b: &[T], scratch: &mut [T], out: WordsMut<'_>) {
+        self.product(a, b, scratch);
+        self.inverse(a, true);
+        self.store(a, out);
+    }
 
     /// The whole product of canonical coefficients, where there is one function for it; else nothing, and `false`.
     fn multiply(&self, _a: Words<'_>, _b: Words<'_>, _out: WordsMut<'_>) -> bool {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::checked::Checked;
 use super::direct::{self, lanes, lanes_mut};
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Lane};
 use super::scratch::with_scratch;
 use crate::arith::{Direction, Modulus, Shoup, Word, mask_if_less, ntt_primes};
 use crate::ring::ntt::Ntt;
@@ -51,10 +51,15 @@ struct Prime<T> {
 pub(super) const TERMS: u64 = 1 << 8;
 
 /// Bits of the auxiliary primes: lazy sums up to 16 times a prime fit 64 bits.
-const PRIME_BITS: u32 = 60;
+pub(super) const PRIME_BITS: u32 = 60;
 
 impl Lift<u64> {
-    pub(super) fn new(spec: &RingSpec, kernels: impl Fn(&Ntt) -> Result<Box<dyn Kernels<u64>>>) -> Result<Self> {
+    /// With primes of `prime_bits` bits, or those of [`PRIME_BITS`] where fewer of them do as well.
+    pub(super) fn new(
+        spec: &RingSpec,
+        prime_bits: u32,
+        kernels: impl Fn(&Ntt) -> Result<Box<dyn Kernels<u64>>>,
+    ) -> Result<Self> {
         let Method::Lift { inside, .. } = spec.method() else {
             return Err(Error::InvalidRing("this ring needs no lift".into()));
         };
@@ -63,7 +68,7 @@ impl Lift<u64> {
             return Err(Error::InvalidRing("this ring needs no lift".into()));
         };
         let bits = bound_bits(n, spec.q());
-        let primes = auxiliary_primes(bits, shape)?;
+        let primes = auxiliary_primes(bits, shape, prime_bits)?;
         let product_bits: u32 = primes.iter().map(|p| p.ilog2()).sum();
         let max_terms = 1u64 << (product_bits - bits - 2).min(40);
         let mut out = Vec::new();
@@ -107,13 +112,12 @@ impl Lift<u64> {
     /// Centred coefficients modulo a prime.
     fn load<W: Word>(&self, prime: &Prime<u64>, coefficients: &[W], out: &mut [u64]) {
         let small = self.q.value() <= prime.p.value();
-        for (lane, c) in out.iter_mut().zip(coefficients) {
+        load_planes_with(coefficients, out, prime.kernels.planes(), |c: W| {
             let c = c.to_u64();
             let residue = if small { c } else { prime.p.reduce(c) };
             let negative = mask_if_less(self.half, c);
-            *lane = prime.p.csub(residue + (prime.minus_q & negative));
-        }
-        out[coefficients.len()..].fill(0);
+            prime.p.csub(residue + (prime.minus_q & negative))
+        });
     }
 
     pub(super) fn forward<W: Word>(&self, coefficients: &[W], out: &mut [u64]) {
@@ -124,12 +128,13 @@ impl Lift<u64> {
     }
 
     pub(super) fn inverse<W: Word>(&self, ntt: &[u64], out: &mut [W]) {
-        with_scratch(self.primes.len() * self.len, |residues: &mut [u64]| {
+        with_scratch((self.primes.len() + 1) * self.len, |scratch: &mut [u64]| {
+            let (residues, rest) = scratch.split_at_mut(self.primes.len() * self.len);
             residues.copy_from_slice(&ntt[..residues.len()]);
             for (prime, a) in self.primes.iter().zip(residues.chunks_exact_mut(self.len)) {
                 prime.kernels.inverse(a, false);
             }
-            self.finish(residues, out);
+            self.finish(residues, rest, out);
         });
     }
 
@@ -147,28 +152,26 @@ impl Lift<u64> {
                 prime.kernels.product(a_lanes, b_lanes, rest);
                 prime.kernels.inverse(a_lanes, true);
             }
-            self.finish(residues, out);
+            self.finish(residues, b_lanes, out);
         });
     }
 
-    /// Integer products in residues to coefficients of the ring; `residues` is used up.
-    fn finish<W: Word>(&self, residues: &mut [u64], out: &mut [W]) {
-        let (first, rest) = residues.split_at_mut(self.len);
+    /// Integer products in residues to coefficients of the ring; both slices are used up.
+    fn finish<W: Word>(&self, residues: &mut [u64], scratch: &mut [u64], out: &mut [W]) {
         let used = if self.tail.is_some() { 2 * self.n - 1 } else { self.n };
-        if let [prime] = &self.primes[..] {
-            for x in &mut first[..used] {
-                *x = self.q.reduce(prime.p.add(*x, prime.offset));
-            }
-        } else {
-            for (i, x) in first[..used].iter_mut().enumerate() {
-                let others = rest.iter().skip(i).step_by(self.len);
-                *x = self.garner(*x, others);
-            }
+        let planes = self.primes[0].kernels.planes();
+        let plane = self.len / planes;
+        let integers = &mut scratch[..used];
+        for (i, x) in integers.iter_mut().enumerate() {
+            // Its place in the first prime's residues, and then in each other's.
+            let place = if planes == 1 { i } else { i % planes * plane + i / planes };
+            let mut lanes = residues.iter().skip(place).step_by(self.len);
+            *x = self.garner(lanes.next().copied().unwrap_or(0), lanes);
         }
         if let Some(tail) = &self.tail {
-            self.reduce_by_f(&mut first[..used], tail);
+            self.reduce_by_f(integers, tail);
         }
-        for (c, x) in out.iter_mut().zip(first) {
+        for (c, x) in out.iter_mut().zip(integers) {
             *c = W::from_u64(*x);
         }
     }
@@ -278,9 +281,36 @@ fn linear_shape(n: usize) -> Shape {
 
 const MAX_LIFT_WIDTH: usize = 8;
 
-/// Distinct primes whose product exceeds `2^(bits + 2) · TERMS`.
-fn auxiliary_primes(bits: u32, shape: Shape) -> Result<Vec<u64>> {
+/// Distinct primes whose product exceeds `2^(bits + 2) · TERMS`. Narrower ones than the widest are chosen because their
+/// transforms take half the time: not where they are twice as many.
+fn auxiliary_primes(bits: u32, shape: Shape, narrow: u32) -> Result<Vec<u64>> {
     let need = bits + 2 + TERMS.ilog2();
-    let count = need.div_ceil(PRIME_BITS - 1).max(1) as usize;
-    ntt_primes(PRIME_BITS, 2 * shape.points as u64, count, Direction::Descending)
+    let count = |prime_bits: u32| need.div_ceil(prime_bits - 1).max(1) as usize;
+    let prime_bits = if count(narrow) < 2 * count(PRIME_BITS) { narrow } else { PRIME_BITS };
+    ntt_primes(prime_bits, 2 * shape.points as u64, count(prime_bits), Direction::Descending)
+}
+
+/// `lane` of each coefficient, that of coefficient `j·planes + i` at place `j` of plane `i`, zeros behind them.
+#[inline(always)]
+pub(super) fn load_planes_with<W: Copy, T: Lane>(
+    coefficients: &[W],
+    out: &mut [T],
+    planes: usize,
+    lane: impl Fn(W) -> T,
+) {
+    let len = out.len() / planes;
+    for (i, plane) in out.chunks_exact_mut(len).enumerate() {
+        let count = (coefficients.len() + planes - 1 - i) / planes;
+        let (filled, rest) = plane.split_at_mut(count);
+        if planes == 1 {
+            for (out, c) in filled.iter_mut().zip(coefficients) {
+                *out = lane(*c);
+            }
+        } else {
+            for (j, out) in filled.iter_mut().enumerate() {
+                *out = lane(coefficients[j * planes + i]);
+            }
+        }
+        rest.fill(T::default());
+    }
 }

@@ -5,11 +5,11 @@ use core::fmt;
 
 use super::Level;
 use super::direct::Direct;
-use super::kernels::Kernels;
-use super::lift::Lift;
+use super::kernels::{Kernels, Layout};
+use super::lift::{Lift, PRIME_BITS};
 use super::scalar::{self, Arith};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::vector::{choose, lift::FloatLift};
+use super::vector::{choose, lift::PrimeLift};
 use crate::arith::Word;
 use crate::ring::ntt::Ntt;
 use crate::ring::{Method, RingSpec};
@@ -34,6 +34,8 @@ pub struct Plan {
     level: Level,
     n: usize,
     engine: Engine,
+    /// Products of several polynomials at once, where one alone does not fill vectors.
+    across: Option<Engine>,
     method: Method,
 }
 
@@ -45,7 +47,9 @@ enum Engine {
     Float(Direct<f64>),
     Lift(Lift<u64>),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    FloatLift(FloatLift),
+    FloatLift(PrimeLift<f64>),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    IfmaLift(PrimeLift<u64>),
 }
 
 /// Runs one expression on whichever engine there is.
@@ -59,6 +63,8 @@ macro_rules! on {
             Engine::Lift($e) => $call,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Engine::FloatLift($e) => $call,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Engine::IfmaLift($e) => $call,
         }
     };
 }
@@ -79,11 +85,17 @@ macro_rules! on_direct {
 impl Plan {
     pub(crate) fn new(level: Level, spec: &RingSpec) -> Result<Self> {
         let method = spec.method();
-        let engine = match method.shape() {
-            None => Engine::lift(level, spec)?,
-            Some(_) => Engine::direct(level, &Ntt::of_ring(spec)?)?,
+        let (engine, across) = match method.shape() {
+            None => (Engine::lift(level, spec)?, None),
+            Some(_) => {
+                let ntt = Ntt::of_ring(spec)?;
+                match Engine::vectors(level, &ntt, Layout::Along)? {
+                    Some(engine) => (engine, None),
+                    None => (Engine::scalar(&ntt)?, Engine::vectors(level, &ntt, Layout::Across)?),
+                }
+            }
         };
-        Ok(Self { level, n: spec.n(), engine, method })
+        Ok(Self { level, n: spec.n(), engine, across, method })
     }
 
     /// The level that it runs on.
@@ -112,6 +124,8 @@ impl Plan {
             Engine::Lift(e) => e.max_terms(),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Engine::FloatLift(e) => e.max_terms(),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Engine::IfmaLift(e) => e.max_terms(),
             _ => u64::MAX,
         }
     }
@@ -129,6 +143,28 @@ impl Plan {
     /// The whole product of `N` coefficients each.
     pub fn multiply<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
         on!(self, e => e.multiply(a, b, out));
+    }
+
+    /// Polynomials that [`Plan::multiply_group`] multiplies; 1 where there is nothing in it.
+    pub(super) fn group(&self) -> usize {
+        match &self.across {
+            Some(Engine::Word16(e)) => e.kernels().len() / self.n,
+            Some(Engine::Word32(e)) => e.kernels().len() / self.n,
+            Some(Engine::Word64(e)) => e.kernels().len() / self.n,
+            Some(Engine::Float(e)) => e.kernels().len() / self.n,
+            _ => 1,
+        }
+    }
+
+    /// [`Plan::multiply`] of each of [`Plan::group`] polynomials.
+    pub(super) fn multiply_group<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
+        match &self.across {
+            Some(Engine::Word16(e)) => e.multiply_across(self.n, a, b, out),
+            Some(Engine::Word32(e)) => e.multiply_across(self.n, a, b, out),
+            Some(Engine::Word64(e)) => e.multiply_across(self.n, a, b, out),
+            Some(Engine::Float(e)) => e.multiply_across(self.n, a, b, out),
+            _ => self.multiply(a, b, out),
+        }
     }
 
     /// Prepares a factor: [`Plan::ntt_words`] to [`Plan::prepared_words`] words.
@@ -190,47 +226,63 @@ impl Plan {
 }
 
 impl Engine {
-    /// One prime in double precision where vectors and the ring allow it, else primes in 64-bit lanes.
+    /// One prime of 50 bits in vectors where they and the ring allow it, else primes in 64-bit lanes.
     fn lift(level: Level, spec: &RingSpec) -> Result<Self> {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if let Some(lift) = FloatLift::new(level, spec)? {
-            return Ok(Self::FloatLift(lift));
+        {
+            if let Some(lift) = PrimeLift::new(level, spec)? {
+                return Ok(Self::IfmaLift(lift));
+            }
+            if let Some(lift) = PrimeLift::new(level, spec)? {
+                return Ok(Self::FloatLift(lift));
+            }
         }
-        // The order of coefficients inside is the portable one: vectors only where they keep it.
-        let kernels = |ntt: &Ntt| kernels64(if ntt.shape().width == 1 { level } else { Level::Scalar }, ntt);
-        Ok(Self::Lift(Lift::new(spec, kernels)?))
+        let narrow = if level >= Level::Avx512 { IFMA_BITS } else { PRIME_BITS };
+        let kernels = |ntt: &Ntt| match choose::ifma(level, ntt, Layout::Along)? {
+            Some(kernels) => Ok(kernels),
+            None => kernels64(level, ntt),
+        };
+        Ok(Self::Lift(Lift::new(spec, narrow, kernels)?))
     }
 
-    /// The kernels of the narrowest word class that holds the modulus: vectors where the level has some for the class
-    /// and the shape, scalar ones else.
-    fn direct(level: Level, ntt: &Ntt) -> Result<Self> {
+    /// The level's vectors of the narrowest word class that holds the modulus, where it has some for the class and the
+    /// shape.
+    fn vectors(level: Level, ntt: &Ntt, layout: Layout) -> Result<Option<Self>> {
         let q = ntt.modulus().value();
         if scalar::Mont16::supports(q) {
-            let kernels = match choose::lanes16(level, ntt)? {
-                Some(kernels) => kernels,
-                None => Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?),
-            };
-            return Ok(Self::Word16(Direct::new(kernels, q)));
+            return Ok(choose::lanes16(level, ntt, layout)?.map(|kernels| Self::Word16(Direct::new(kernels, q))));
         }
-        if let Some(kernels) = choose::lanes32(level, ntt)? {
-            return Ok(Self::Word32(Direct::new(kernels, q)));
+        if let Some(kernels) = choose::lanes32(level, ntt, layout)? {
+            return Ok(Some(Self::Word32(Direct::new(kernels, q))));
         }
         // Vectors hold 30 bits in lanes of 32, then 50 bits in lanes of 64 or in double precision.
-        if let Some(kernels) = choose::ifma(level, ntt)? {
-            return Ok(Self::Word64(Direct::new(kernels, q)));
+        if let Some(kernels) = choose::ifma(level, ntt, layout)? {
+            return Ok(Some(Self::Word64(Direct::new(kernels, q))));
         }
-        if let Some(kernels) = choose::float(level, ntt)? {
-            return Ok(Self::Float(Direct::new(kernels, q)));
+        if let Some(kernels) = choose::float(level, ntt, layout)? {
+            return Ok(Some(Self::Float(Direct::new(kernels, q))));
+        }
+        Ok(choose::lanes64(level, ntt, layout)?.map(|kernels| Self::Word64(Direct::new(kernels, q))))
+    }
+
+    /// Scalar kernels of the narrowest word class that holds the modulus.
+    fn scalar(ntt: &Ntt) -> Result<Self> {
+        let q = ntt.modulus().value();
+        if scalar::Mont16::supports(q) {
+            return Ok(Self::Word16(Direct::new(Box::new(scalar::Transform::<scalar::Mont16>::new(ntt)?), q)));
         }
         if scalar::Shoup32::supports(q) {
             return Ok(Self::Word32(Direct::new(Box::new(scalar::Transform::<scalar::Shoup32>::new(ntt)?), q)));
         }
-        Ok(Self::Word64(Direct::new(kernels64(level, ntt)?, q)))
+        Ok(Self::Word64(Direct::new(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?), q)))
     }
 }
 
+/// Bits of the primes that the 52-bit multiplier of AVX-512 holds.
+const IFMA_BITS: u32 = 50;
+
 fn kernels64(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u64>>> {
-    match choose::lanes64(level, ntt)? {
+    match choose::lanes64(level, ntt, Layout::Along)? {
         Some(kernels) => Ok(kernels),
         None => Ok(Box::new(scalar::Transform::<scalar::Shoup64>::new(ntt)?)),
     }
@@ -239,27 +291,27 @@ fn kernels64(level: Level, ntt: &Ntt) -> Result<Box<dyn Kernels<u64>>> {
 /// Machines without vector kernels.
 #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
 mod choose {
-    use super::{Box, Kernels, Level, Ntt, Result};
+    use super::{Box, Kernels, Layout, Level, Ntt, Result};
 
     type Choice<T> = Result<Option<Box<dyn Kernels<T>>>>;
 
-    pub(super) fn lanes16(_: Level, _: &Ntt) -> Choice<i16> {
+    pub(super) fn lanes16(_: Level, _: &Ntt, _: Layout) -> Choice<i16> {
         Ok(None)
     }
 
-    pub(super) fn lanes32(_: Level, _: &Ntt) -> Choice<u32> {
+    pub(super) fn lanes32(_: Level, _: &Ntt, _: Layout) -> Choice<u32> {
         Ok(None)
     }
 
-    pub(super) fn float(_: Level, _: &Ntt) -> Choice<f64> {
+    pub(super) fn float(_: Level, _: &Ntt, _: Layout) -> Choice<f64> {
         Ok(None)
     }
 
-    pub(super) fn ifma(_: Level, _: &Ntt) -> Choice<u64> {
+    pub(super) fn ifma(_: Level, _: &Ntt, _: Layout) -> Choice<u64> {
         Ok(None)
     }
 
-    pub(super) fn lanes64(_: Level, _: &Ntt) -> Choice<u64> {
+    pub(super) fn lanes64(_: Level, _: &Ntt, _: Layout) -> Choice<u64> {
         Ok(None)
     }
 }

@@ -4,7 +4,7 @@ mod layers;
 mod mont16;
 mod shoup;
 #[cfg(test)]
-mod watched;
+pub(super) mod watched;
 
 pub(super) use mont16::Mont16;
 pub(super) use shoup::{Shoup32, Shoup64};

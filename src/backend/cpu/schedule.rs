@@ -91,15 +91,28 @@ pub(super) fn signed(
     q: i64,
     most: i64,
     reduced: i64,
-    product: impl Fn(i64) -> i64,
+    product: impl Fn(i64) -> i64 + Copy,
     layers: u32,
 ) -> (Schedule, Schedule) {
+    let forward = signed_forward(q, most, reduced, product, layers, false);
+    (forward, signed_inverse(q - 1, most, reduced, product, layers))
+}
+
+/// The forward schedule; with `last`, the last layer reduces even where lanes have room.
+pub(super) fn signed_forward(
+    q: i64,
+    most: i64,
+    reduced: i64,
+    product: impl Fn(i64) -> i64,
+    layers: u32,
+    last: bool,
+) -> Schedule {
     let mode = |kind| Mode { kind, multiple: 0 };
     let mut bound = q - 1;
     let mut forward = Vec::new();
-    for _ in 0..layers {
+    for layer in 1..=layers {
         let grown = bound + product(bound);
-        forward.push(if grown <= most {
+        forward.push(if grown <= most && !(last && layer == layers) {
             bound = grown;
             mode(Mode::FREE)
         } else {
@@ -107,8 +120,7 @@ pub(super) fn signed(
             mode(Mode::REDUCE)
         });
     }
-    let inverse = signed_inverse(q - 1, most, reduced, product, layers);
-    (Schedule { modes: forward, last: mode(Mode::FREE), reduce_at_end: bound >= q, bound }, inverse)
+    Schedule { modes: forward, last: mode(Mode::FREE), reduce_at_end: bound >= q, bound }
 }
 
 /// The inverse's schedule for lanes of size at most `start`, which is at most half of `most`.

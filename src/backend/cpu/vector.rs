@@ -10,6 +10,7 @@ pub(super) mod choose;
 mod entry;
 mod float;
 mod ifma;
+mod layers;
 pub(super) mod lift;
 #[cfg(test)]
 mod model;
@@ -22,6 +23,8 @@ mod shoup64;
 mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watched;
 mod whole;
 
 use float::Float;
@@ -177,9 +180,14 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     /// A sum of products, times `2^-WIDTH`, reduced.
     fn redc(&self, acc: Self::Acc) -> Self::V;
 
-    /// The inverse's schedule after [`Arith::mac`] and [`Arith::redc`] of lanes within the forward schedule's last
-    /// bound, where these keep their range.
-    fn after_lazy_product(&self, _forward: &Schedule, _layers: u32) -> Option<Schedule> {
+    /// A product of lanes as the forward layers of a whole product leave them, times `2^-WIDTH`.
+    #[inline(always)]
+    fn mul_lazy(&self, x: Self::V, y: Self::V) -> Self::V {
+        self.redc(self.mac(self.zero(), x, y))
+    }
+
+    /// The schedules of a whole product, whose inverse follows [`Arith::mul_lazy`], where lanes keep their range.
+    fn whole_schedules(&self, _forward: &Schedule, _layers: u32) -> Option<(Schedule, Schedule)> {
         None
     }
 

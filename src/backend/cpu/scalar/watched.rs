@@ -317,9 +317,9 @@ fn watch<A: Wide>(shape: Shape, q: u64) {
     });
 }
 
-/// Primes `1 mod order` next to `2^bits` on both sides and at every sixteenth of the way to `2^(bits+1)`, as far as
+/// Supported primes `1 mod order` next to `2^bits` on both sides and at every sixteenth of the way to `2^(bits+1)`, as far as
 /// they exist: all limits of lazy sums that a word has.
-fn moduli<A: Wide>(bits: u32, order: u64) -> Vec<u64> {
+pub(in crate::backend::cpu) fn moduli(bits: u32, order: u64, supports: impl Fn(u64) -> bool) -> Vec<u64> {
     let mut out: Vec<u64> = [Direction::Descending, Direction::Ascending]
         .into_iter()
         .filter_map(|direction| ntt_primes(bits, order, 1, direction).ok())
@@ -330,7 +330,7 @@ fn moduli<A: Wide>(bits: u32, order: u64) -> Vec<u64> {
         let candidates = (start / order..).map(|k| k * order + 1).take_while(|p| *p < 2 << bits);
         out.extend(candidates.take(1 << 10).find(|p| is_prime_vartime(*p)));
     }
-    out.retain(|q| A::supports(*q));
+    out.retain(|q| supports(*q));
     out.sort_unstable();
     out.dedup();
     out
@@ -343,12 +343,12 @@ fn negacyclic(points: usize, width: usize) -> Shape {
 /// Every limit, short transforms of every width; and long ones, in which bounds reach their limit.
 fn watch_bits<A: Wide>(bits: impl Iterator<Item = u32>) {
     for bits in bits {
-        for q in moduli::<A>(bits, 32) {
+        for q in moduli(bits, 32, A::supports) {
             for width in [1, 2, 4] {
                 watch::<A>(negacyclic(16, width), q);
             }
         }
-        for q in moduli::<A>(bits, 512) {
+        for q in moduli(bits, 512, A::supports) {
             watch::<A>(negacyclic(256, 1), q);
         }
     }
@@ -413,13 +413,13 @@ fn both_ends_of_montgomery_reduction() {
             }
         }
     }
-    for q in moduli::<Shoup32>(30, 2) {
+    for q in moduli(30, 2, Shoup32::supports) {
         let (watched, end) = (Watched::<Shoup32>::new(q).unwrap(), q << 32);
         for sum in [0, 1, end - 1, end - 2, end / 2] {
             watched.redc(sum);
         }
     }
-    for q in moduli::<Shoup64>(61, 2) {
+    for q in moduli(61, 2, Shoup64::supports) {
         let (watched, end) = (Watched::<Shoup64>::new(q).unwrap(), (q as u128) << 64);
         for sum in [0, 1, end - 1, end - 2, end / 2] {
             watched.redc(sum);

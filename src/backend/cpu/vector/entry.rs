@@ -1,6 +1,7 @@
 //! The way from [`Kernels`] into vector code: one function with the level's features enabled for each operation.
 
-use super::whole::{Free, KemPairs};
+use super::passes::read;
+use super::whole::{Falcon512, Falcon1024, Free, KemPairs};
 use super::{Arith, Float, Ifma, Mont16, PairTransform, Shoup32, Shoup64, Transform};
 use crate::backend::cpu::avx2::Avx2;
 use crate::backend::cpu::avx512::Avx512;
@@ -31,9 +32,70 @@ macro_rules! pass {
     }};
 }
 
-/// A forward transform from its first or its second pass on.
-trait ForwardPasses<T> {
+/// Tails of an inverse transform: those of fewer vectors or of all of them, or eight at a time with an operand.
+macro_rules! tails {
+    ($features:literal, $Transform:ty, $R:literal, $t:ident, $part:ident, $layer:ident, $first:ident, $mont:ident) => {
+        tails!(@ $features, $Transform, $Transform, $R, 1, true, $t, $part, $layer, $first, $mont, |t, _node, block| {
+            read(&t.arith, block, 0, 1)
+        })
+    };
+    ($features:literal, $T:ty, $Transform:ty, $S:literal, $t:ident, $part:ident, $layer:ident, $first:ident,
+        $mont:ident, $operand:ident) => {
+        match $operand {
+            Operand::Lanes => {
+                tails!(@ $features, $T, $Transform, 8, $S, false, $t, $part, $layer, $first, $mont, |t, _node, block| {
+                    read(&t.transform().arith, block, 0, 1)
+                })
+            }
+            Operand::Copy(from) => {
+                tails!(@ $features, $T, $Transform, 8, $S, false, $t, $part, $layer, $first, $mont, |t, node, _block| {
+                    read(&t.transform().arith, &from[8 * node..][..8], 0, 1)
+                }, from)
+            }
+            Operand::Product(b) => {
+                tails!(@ $features, $T, $Transform, 8, $S, false, $t, $part, $layer, $first, $mont, |t, node, block| {
+                    let mut x = read(&t.transform().arith, block, 0, 1);
+                    let y = read::<_, _, 8>(&t.transform().arith, &b[8 * node..][..8], 0, 1);
+                    for k in 0..8 {
+                        x[k] = t.product_vector(8 * node + k, x[k], y[k]);
+                    }
+                    x
+                }, b)
+            }
+        }
+    };
+    (@ $features:literal, $T:ty, $Transform:ty, $R:literal, $S:literal, $LAST:literal, $t:ident, $part:ident,
+        $layer:ident, $first:ident, $mont:ident, |$of:ident, $node:ident, $block:ident| $read:block
+        $(, $other:ident)?) => {{
+        type Vector = <$Transform as Shape>::Vector;
+        #[target_feature(enable = $features)]
+        fn enter($of: &$T, part: &mut [Vector], layer: u32, first: usize, mont: bool $(, $other: &[Vector])?) {
+            let t = $of.transform();
+            t.inverse_tails::<$R, $S, $LAST>(part, layer, first, mont, |$node, $block| $read);
+        }
+        // SAFETY: the transform holds its level's token, which proves the CPU's features.
+        unsafe { enter($t, $part, $layer, $first, $mont $(, $other.as_chunks().0)?) }
+    }};
+}
+
+/// What an inverse transform starts from.
+#[derive(Clone, Copy)]
+enum Operand<'a, T> {
+    /// The lanes themselves.
+    Lanes,
+    /// Others; in a transform of one plane.
+    Copy(&'a [T]),
+    /// Their product with these at the points; in a transform of one plane.
+    Product(&'a [T]),
+}
+
+/// Transforms in passes.
+trait Passes<T> {
+    /// A forward transform from its first or its second pass on.
     fn forward_from_pass(&self, a: &mut [T], skip: usize);
+
+    /// An inverse transform that ends in `a` or, in a transform of one plane, in other lanes.
+    fn inverse_with(&self, a: &mut [T], mont: bool, operand: Operand<'_, T>, out: Option<&mut [T]>);
 }
 
 /// The memory of a vector.
@@ -45,23 +107,77 @@ impl<A: Arith<L>, const L: usize> Shape for Transform<A, L> {
     type Vector = [A::T; L];
 }
 
-/// [`Kernels`] for `$T`, whose transform is a `$Transform`; behind them the constants of whole products, if any.
+/// [`Kernels`] for `$T`, whose transform is a `$Transform`, `$S` sets of eight vectors at a time; behind them the
+/// constants of whole products, if any.
 macro_rules! kernels {
-    ($T:ty, $Transform:ty, $Lane:ty, $features:literal $(, $Whole:ident, $($whole:tt),*)?) => {
-        impl ForwardPasses<$Lane> for $T {
+    ($T:ty, $Transform:ty, $Lane:ty, $S:literal, $features:literal $(, [$Whole:ident, $Vectors:literal, $Radix:literal])*) => {
+        impl Passes<$Lane> for $T {
             fn forward_from_pass(&self, a: &mut [$Lane], skip: usize) {
                 let t = self.transform();
                 t.forward_passes(a, skip, |part, pass| {
                     let (layer, first) = (pass.layer, pass.first);
-                    match (pass.radix, pass.tail) {
-                        (2, false) => pass!($features, $Transform, forward_nodes::<2>, t, part, layer, first),
-                        (4, false) => pass!($features, $Transform, forward_nodes::<4>, t, part, layer, first),
-                        (_, false) => pass!($features, $Transform, forward_nodes::<8>, t, part, layer, first),
-                        (2, true) => pass!($features, $Transform, forward_tails::<2>, t, part, layer, first),
-                        (4, true) => pass!($features, $Transform, forward_tails::<4>, t, part, layer, first),
-                        (_, true) => pass!($features, $Transform, forward_tails::<8>, t, part, layer, first),
+                    match (pass.radix, pass.tail, layer == 0) {
+                        (2, false, _) => pass!($features, $Transform, forward_nodes::<2, $S>, t, part, layer, first),
+                        (4, false, _) => pass!($features, $Transform, forward_nodes::<4, $S>, t, part, layer, first),
+                        (_, false, _) => pass!($features, $Transform, forward_nodes::<8, $S>, t, part, layer, first),
+                        (2, true, _) => pass!($features, $Transform, forward_tails::<2, 1>, t, part, layer, first),
+                        (4, true, _) => pass!($features, $Transform, forward_tails::<4, 1>, t, part, layer, first),
+                        (_, true, true) => pass!($features, $Transform, forward_tails::<8, 1>, t, part, layer, first),
+                        (_, true, false) => pass!($features, $Transform, forward_tails::<8, $S>, t, part, layer, first),
                     }
                 });
+            }
+
+            fn inverse_with(&self, a: &mut [$Lane], mont: bool, operand: Operand<'_, $Lane>, out: Option<&mut [$Lane]>) {
+                let t = self.transform();
+                // A tail alone reads and writes its own lanes.
+                let (only, planes) = (t.passes.is_empty(), t.planes);
+                let operand = match operand {
+                    Operand::Copy(from) if only || planes != 1 => {
+                        a.copy_from_slice(from);
+                        Operand::Lanes
+                    }
+                    Operand::Product(b) if only => {
+                        self.product(a, b, &mut []);
+                        Operand::Lanes
+                    }
+                    operand => operand,
+                };
+                let skip = usize::from(out.is_some() && !only);
+                t.inverse_passes(a, skip, |part, pass| {
+                    let (l, i, m) = (pass.layer, pass.first, mont);
+                    // Tails of fewer than eight vectors are a transform of their own, and so is a pass over two.
+                    match (pass.radix, pass.tail, l == 0) {
+                        (2, false, _) => pass!($features, $Transform, inverse_nodes::<2, $S, true>, t, part, l, i, m),
+                        (4, false, false) => pass!($features, $Transform, inverse_nodes::<4, $S, false>, t, part, l, i, m),
+                        (_, false, false) => pass!($features, $Transform, inverse_nodes::<8, $S, false>, t, part, l, i, m),
+                        (4, false, true) => pass!($features, $Transform, inverse_nodes::<4, $S, true>, t, part, l, i, m),
+                        (_, false, true) => pass!($features, $Transform, inverse_nodes::<8, $S, true>, t, part, l, i, m),
+                        (2, true, _) => tails!($features, $Transform, 2, t, part, l, i, m),
+                        (4, true, _) => tails!($features, $Transform, 4, t, part, l, i, m),
+                        (_, true, true) => tails!($features, $Transform, 8, t, part, l, i, m),
+                        (_, true, false) => tails!($features, $T, $Transform, $S, self, part, l, i, m, operand),
+                    }
+                });
+                let Some(out) = out else { return };
+                let lanes = self.lanes();
+                if only {
+                    return out[..lanes].copy_from_slice(&a[..lanes]);
+                }
+                let (from, to) = (a[..lanes].as_chunks().0, out[..lanes].as_chunks_mut().0);
+                macro_rules! last {
+                    ($R:literal) => {
+                        enter!($features, |t: &$Transform,
+                                           from: &[<$Transform as Shape>::Vector],
+                                           to: &mut [<$Transform as Shape>::Vector],
+                                           mont: bool| { t.inverse_last::<$R, $S>(from, to, mont) })
+                    };
+                }
+                match t.passes[0] {
+                    1 => last!(2),
+                    2 => last!(4),
+                    _ => last!(8),
+                }
             }
         }
 
@@ -129,7 +245,7 @@ macro_rules! kernels {
                         enter!($features, |t: &$Transform,
                                            from: &[<$Transform as Shape>::Vector],
                                            to: &mut [<$Transform as Shape>::Vector]| {
-                            t.forward_first::<$R>(from, to)
+                            t.forward_first::<$R, $S>(from, to)
                         })
                     };
                 }
@@ -142,31 +258,48 @@ macro_rules! kernels {
             }
 
             fn inverse(&self, a: &mut [$Lane], mont: bool) {
-                let t = self.transform();
-                t.inverse_passes(a, |part, pass| {
-                    let (l, i, m) = (pass.layer, pass.first, mont);
-                    match (pass.radix, pass.tail, l == 0) {
-                        (2, false, false) => pass!($features, $Transform, inverse_nodes::<2, false>, t, part, l, i, m),
-                        (4, false, false) => pass!($features, $Transform, inverse_nodes::<4, false>, t, part, l, i, m),
-                        (_, false, false) => pass!($features, $Transform, inverse_nodes::<8, false>, t, part, l, i, m),
-                        (2, false, true) => pass!($features, $Transform, inverse_nodes::<2, true>, t, part, l, i, m),
-                        (4, false, true) => pass!($features, $Transform, inverse_nodes::<4, true>, t, part, l, i, m),
-                        (_, false, true) => pass!($features, $Transform, inverse_nodes::<8, true>, t, part, l, i, m),
-                        (2, true, false) => pass!($features, $Transform, inverse_tails::<2, false>, t, part, l, i, m),
-                        (4, true, false) => pass!($features, $Transform, inverse_tails::<4, false>, t, part, l, i, m),
-                        (_, true, false) => pass!($features, $Transform, inverse_tails::<8, false>, t, part, l, i, m),
-                        (2, true, true) => pass!($features, $Transform, inverse_tails::<2, true>, t, part, l, i, m),
-                        (4, true, true) => pass!($features, $Transform, inverse_tails::<4, true>, t, part, l, i, m),
-                        (_, true, true) => pass!($features, $Transform, inverse_tails::<8, true>, t, part, l, i, m),
-                    }
-                });
+                self.inverse_with(a, mont, Operand::Lanes, None);
             }
 
-            $(
-                fn multiply(&self, a: Words<'_>, b: Words<'_>, out: WordsMut<'_>) -> bool {
-                    whole!($T, $Lane, $features, self, a, b, out, $Whole, $($whole),*)
+            fn inverse_to(&self, ntt: &[$Lane], scratch: &mut [$Lane], mut out: WordsMut<'_>) {
+                let to = if self.planes() == 1 { <$Lane>::of_words_mut(out.reborrow()) } else { None };
+                let stored = to.is_some();
+                self.inverse_with(scratch, false, Operand::Copy(ntt), to);
+                if !stored {
+                    self.store(scratch, out);
                 }
-            )?
+            }
+
+            fn product_to(&self, a: &mut [$Lane], b: &[$Lane], scratch: &mut [$Lane], mut out: WordsMut<'_>) {
+                if self.planes() != 1 {
+                    self.product(a, b, scratch);
+                    self.inverse(a, true);
+                    return self.store(a, out);
+                }
+                let to = <$Lane>::of_words_mut(out.reborrow());
+                let stored = to.is_some();
+                self.inverse_with(a, true, Operand::Product(b), to);
+                if !stored {
+                    self.store(a, out);
+                }
+            }
+
+            fn multiply(&self, a: Words<'_>, b: Words<'_>, out: WordsMut<'_>) -> bool {
+                let words = (<$Lane>::of_words(a), <$Lane>::of_words(b), <$Lane>::of_words_mut(out));
+                let (Some(_a), Some(_b), Some(_out)) = words else { return false };
+                $(
+                    if self.transform().is_whole::<$Whole, $Vectors, $Radix>() {
+                        let t = self;
+                        enter!($features, |t: &$T, _a: &[$Lane], _b: &[$Lane], _out: &mut [$Lane]| {
+                            let product = |v, x, y| t.lazy_product_vector(v, x, y);
+                            // SAFETY: checked just before.
+                            unsafe { t.transform().multiply_whole::<$Whole, $Vectors, $Radix, $S>(_a, _b, _out, product) }
+                        });
+                        return true;
+                    }
+                )*
+                false
+            }
 
             fn product(&self, a: &mut [$Lane], b: &[$Lane], scratch: &mut [$Lane]) {
                 let t = self;
@@ -206,50 +339,36 @@ macro_rules! kernels {
     };
 }
 
-/// A whole product with these constants, if they fit the transform and the words.
-macro_rules! whole {
-    ($T:ty, $Lane:ty, $features:literal, $t:ident, $a:ident, $b:ident, $out:ident,
-        $Shape:ident, $V:literal, $R:literal) => {{
-        let words = (<$Lane>::of_words($a), <$Lane>::of_words($b), <$Lane>::of_words_mut($out));
-        match words {
-            (Some(a), Some(b), Some(out)) if $t.transform().is_whole::<$Shape, $V, $R>() => {
-                let t = $t;
-                enter!($features, |t: &$T, a: &[$Lane], b: &[$Lane], out: &mut [$Lane]| {
-                    // SAFETY: checked just before.
-                    unsafe {
-                        t.transform().multiply_whole::<$Shape, $V, $R>(a, b, out, |v, x, y| t.product_vector(v, x, y))
-                    }
-                });
-                true
-            }
-            _ => false,
-        }
-    }};
-}
-
-/// The features that [`Avx2`] proves.
+/// The features that [`Avx2`] proves; its registers hold one set.
 macro_rules! avx2 {
     ($T:ty, $Transform:ty, $Lane:ty $(, $whole:tt)*) => {
-        kernels!($T, $Transform, $Lane, "avx2,fma" $(, $whole)*);
+        kernels!($T, $Transform, $Lane, 1, "avx2,fma" $(, $whole)*);
     };
 }
 
-/// The features that [`Avx512`] proves.
+/// The features that [`Avx512`] proves; its registers hold two sets.
 macro_rules! avx512 {
     ($T:ty, $Transform:ty, $Lane:ty $(, $whole:tt)*) => {
-        kernels!($T, $Transform, $Lane, "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma" $(, $whole)*);
+        kernels!($T, $Transform, $Lane, 2, "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma" $(, $whole)*);
     };
 }
 
-avx2!(Transform<Mont16<Avx2, 16>, 16>, Transform<Mont16<Avx2, 16>, 16>, i16);
-avx2!(PairTransform<Avx2, 16>, Transform<Mont16<Avx2, 16>, 16>, i16, KemPairs, 16, 2);
-avx2!(Transform<Shoup32<Avx2, 8>, 8>, Transform<Shoup32<Avx2, 8>, 8>, u32, Free, 32, 4);
+avx2!(Transform<Mont16<Avx2, 16>, 16>, Transform<Mont16<Avx2, 16>, 16>, i16, [Falcon512, 32, 4], [Falcon1024, 64, 8]);
+avx2!(PairTransform<Avx2, 16>, Transform<Mont16<Avx2, 16>, 16>, i16, [KemPairs, 16, 2]);
+avx2!(Transform<Shoup32<Avx2, 8>, 8>, Transform<Shoup32<Avx2, 8>, 8>, u32, [Free, 32, 4]);
 avx2!(Transform<Float<Avx2, 4>, 4>, Transform<Float<Avx2, 4>, 4>, f64);
 avx2!(Transform<Shoup64<Avx2, 4, false>, 4>, Transform<Shoup64<Avx2, 4, false>, 4>, u64);
+avx2!(Transform<Shoup64<Avx2, 4, true>, 4>, Transform<Shoup64<Avx2, 4, true>, 4>, u64);
 
-avx512!(Transform<Mont16<Avx512, 32>, 32>, Transform<Mont16<Avx512, 32>, 32>, i16);
-avx512!(PairTransform<Avx512, 32>, Transform<Mont16<Avx512, 32>, 32>, i16, KemPairs, 8, 1);
-avx512!(Transform<Shoup32<Avx512, 16>, 16>, Transform<Shoup32<Avx512, 16>, 16>, u32, Free, 16, 2);
+avx512!(
+    Transform<Mont16<Avx512, 32>, 32>,
+    Transform<Mont16<Avx512, 32>, 32>,
+    i16,
+    [Falcon512, 16, 2],
+    [Falcon1024, 32, 4]
+);
+avx512!(PairTransform<Avx512, 32>, Transform<Mont16<Avx512, 32>, 32>, i16, [KemPairs, 8, 1]);
+avx512!(Transform<Shoup32<Avx512, 16>, 16>, Transform<Shoup32<Avx512, 16>, 16>, u32, [Free, 16, 2]);
 avx512!(Transform<Float<Avx512, 8>, 8>, Transform<Float<Avx512, 8>, 8>, f64);
 avx512!(Transform<Shoup64<Avx512, 8, false>, 8>, Transform<Shoup64<Avx512, 8, false>, 8>, u64);
 avx512!(Transform<Shoup64<Avx512, 8, true>, 8>, Transform<Shoup64<Avx512, 8, true>, 8>, u64);
@@ -261,6 +380,15 @@ mod modelled {
     use super::super::model::Model;
     use super::*;
 
-    kernels!(PairTransform<Model, 32>, Transform<Mont16<Model, 32>, 32>, i16, "sse2", KemPairs, 8, 1);
-    kernels!(Transform<Ifma<Model, 8>, 8>, Transform<Ifma<Model, 8>, 8>, u64, "sse2");
+    kernels!(
+        Transform<Mont16<Model, 32>, 32>,
+        Transform<Mont16<Model, 32>, 32>,
+        i16,
+        2,
+        "sse2",
+        [Falcon512, 16, 2],
+        [Falcon1024, 32, 4]
+    );
+    kernels!(PairTransform<Model, 32>, Transform<Mont16<Model, 32>, 32>, i16, 2, "sse2", [KemPairs, 8, 1]);
+    kernels!(Transform<Ifma<Model, 8>, 8>, Transform<Ifma<Model, 8>, 8>, u64, 2, "sse2");
 }

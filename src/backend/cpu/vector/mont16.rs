@@ -6,7 +6,7 @@ use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes16;
 use crate::backend::cpu::scalar;
-use crate::backend::cpu::schedule::{Schedule, signed, signed_inverse};
+use crate::backend::cpu::schedule::{Schedule, signed, signed_forward, signed_inverse};
 
 /// Odd moduli from 2^7 to 2^14.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ fn product_bound(q: i64, m: i64) -> i64 {
 }
 
 impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
-    /// `x·y·2^-16`, reduced: `|x·y| < 2^15·q`.
+    /// `x·y·2^-16`, at most `|x·y|/2^16 + q/2` in size: reduced for `|x·y| < 2^15·q`.
     #[inline(always)]
     fn mul_mont(&self, x: O::V, y: O::V) -> O::V {
         let o = self.level;
@@ -56,11 +56,16 @@ impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
         q / 2 + (i16::MAX as i64 + 1) * (barrett * q - (1 << 15)).abs() / (1 << 15) + 1
     }
 
-    /// The inverse's schedule after a product of pairs of lanes within the forward schedule's last bound `B`: two
-    /// products of at most `B²`, then `|x·2^-16 - m·q·2^-16| <= |x|/2^16 + q/2`. Nothing where that is too much.
+    /// The inverse's schedule after a product of pairs of lanes within the forward schedule's last bound: two
+    /// products of at most its square.
     pub(super) fn after_lazy_pairs(&self, forward: &Schedule, layers: u32) -> Option<Schedule> {
+        self.after_lazy_sum(2 * forward.bound * forward.bound, layers)
+    }
+
+    /// The inverse's schedule after a reduction of sums of at most `sum`: `|x·2^-16 - m·q·2^-16| <= |x|/2^16 + q/2`.
+    /// Nothing where that is too much.
+    fn after_lazy_sum(&self, sum: i64, layers: u32) -> Option<Schedule> {
         let (q, most) = (self.q as i64, i16::MAX as i64);
-        let sum = 2 * forward.bound * forward.bound;
         let start = (sum >> 16) + q / 2 + 2;
         let reduced = Self::reduced_bound(q, self.barrett as i64);
         let fits = sum <= i32::MAX as i64 && 2 * start <= most;
@@ -197,6 +202,23 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
     #[inline(always)]
     fn mac_limit(&self) -> usize {
         self.mac_limit
+    }
+
+    #[inline(always)]
+    fn mul_lazy(&self, x: O::V, y: O::V) -> O::V {
+        self.mul_mont(x, y)
+    }
+
+    /// The forward schedule as it is, or its last layer reduced as well where products need the room.
+    fn whole_schedules(&self, forward: &Schedule, layers: u32) -> Option<(Schedule, Schedule)> {
+        let q = self.q as i64;
+        let reduced = Self::reduced_bound(q, self.barrett as i64);
+        let product = |m| product_bound(q, m);
+        let last = signed_forward(q, i16::MAX as i64, reduced, product, layers, true);
+        [forward.clone(), last].into_iter().find_map(|forward| {
+            let inverse = self.after_lazy_sum(forward.bound * forward.bound, layers)?;
+            Some((forward, inverse))
+        })
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
     pub(in crate::backend::cpu) fn new(level: O, ntt: &Ntt) -> Result<Self> {
         let mut transform = Transform::<Mont16<O, L>, L>::new(level, ntt, 2)?;
         let inverse = transform.arith.after_lazy_pairs(&transform.forward, ntt.shape().layers());
-        transform.whole = inverse.and_then(|inverse| Whole::new(&transform.forward, &inverse));
+        transform.whole = inverse.and_then(|inverse| Whole::new((transform.forward.clone(), inverse)));
         let one = transform.arith.factor(1);
         let lane = |i: usize, x: i16, one: i16| if i.is_multiple_of(2) { one } else { x };
         let mix = |Factors([x, y]): &Factors<i16, L>| {
@@ -58,6 +58,12 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
             let y = arith.prepare_pairs(arith.load(y), slots);
             arith.store(arith.redc_pairs(arith.mul_pairs(arith.load(x), y)), x);
         }
+    }
+
+    /// The product of one vector of pairs; of a whole product, too.
+    #[inline(always)]
+    pub(super) fn lazy_product_vector(&self, v: usize, x: O::V, y: O::V) -> O::V {
+        self.product_vector(v, x, y)
     }
 
     /// The product of one vector of pairs, lanes as the forward layers leave them.

@@ -44,6 +44,12 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         self.arith.redc(self.arith.mac(self.arith.zero(), x, y))
     }
 
+    /// The same for lanes of a whole product.
+    #[inline(always)]
+    pub(super) fn lazy_product_vector(&self, _: usize, x: A::V, y: A::V) -> A::V {
+        self.arith.mul_lazy(x, y)
+    }
+
     #[inline(always)]
     pub(super) fn prepare_all(&self, b: &[A::T], prepared: &mut [A::T]) {
         let b = b[..self.lanes()].as_chunks::<L>().0;

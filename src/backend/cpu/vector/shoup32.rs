@@ -173,9 +173,9 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
     }
 
     /// A product of lanes below `k·q` is below `k²·q²`: with `k²·q < 2^32` its reduction is below `q`.
-    fn after_lazy_product(&self, forward: &Schedule, layers: u32) -> Option<Schedule> {
+    fn whole_schedules(&self, forward: &Schedule, layers: u32) -> Option<(Schedule, Schedule)> {
         let bound = forward.bound as u64;
         let q = self.m.value() as u64;
-        (bound * bound * q < 1 << 32).then(|| unsigned((1 << 32) / q, 2, layers).1)
+        (bound * bound * q < 1 << 32).then(|| (forward.clone(), unsigned((1 << 32) / q, 2, layers).1))
     }
 }

@@ -7,6 +7,7 @@ use super::whole::Whole;
 use crate::Result;
 use crate::backend::cpu::kernels::Lane;
 use crate::backend::cpu::schedule::{Mode, Schedule};
+use crate::ring::Shape;
 use crate::ring::ntt::Ntt;
 
 /// A factor in all lanes.
@@ -24,7 +25,7 @@ pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
     pub(super) planes: usize,
     /// Vectors of a plane.
     pub(super) vectors: usize,
-    /// Coefficients at a point that stay neighbours in a plane: 1 or 2.
+    /// Coefficients at a point that stay neighbours in a plane: 1, 2, or a vector of them.
     pub(super) together: usize,
     /// Layers of each pass before the tail, first to last.
     pub(super) passes: Vec<u32>,
@@ -36,7 +37,7 @@ pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
     pub(super) inverse: Schedule,
     /// The inverse's modes by layer, the last one's first.
     pub(super) inverse_modes: Vec<Mode>,
-    /// The inverse's modes by layer after a product of lanes as the forward layers leave them, where there may be one.
+    /// What a whole product does in each layer, where lanes may stay lazy between the transforms.
     pub(super) whole: Option<Whole>,
     /// All factors of a tail in the order of a whole product: those of the layers between its vectors, as in a heap
     /// from the outermost, then those inside; and for the inverse, inside first.
@@ -62,7 +63,7 @@ pub(in crate::backend::cpu) struct Transform<A: Arith<L>, const L: usize> {
 }
 
 /// Whole products are compiled up to this many vectors.
-const WHOLE_VECTORS: usize = 32;
+const WHOLE_VECTORS: usize = 64;
 
 /// A part of a plane that stays in the first-level cache with its factors.
 const CACHED_BYTES: usize = 1 << 14;
@@ -73,7 +74,19 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         A::supports(ntt.modulus().value()) && ntt.shape().points * together >= 2 * L
     }
 
-    /// Tables for a transform that [`Transform::fits`]; `together` is the width, or 1 for planes.
+    /// Whether vectors hold a polynomial in each lane.
+    pub(in crate::backend::cpu) fn fits_across(ntt: &Ntt) -> bool {
+        A::supports(ntt.modulus().value()) && ntt.shape().width == 1 && ntt.shape().points >= 2
+    }
+
+    /// The transform of a polynomial in each lane: to the layers, `L` coefficients that stay neighbours at each point.
+    pub(in crate::backend::cpu) fn across(level: A::Level, ntt: &Ntt) -> Result<Self> {
+        let shape = Shape { width: L, ..ntt.shape() };
+        Self::new(level, &Ntt::new(shape, ntt.modulus().value(), None)?, L)
+    }
+
+    /// Tables for a transform that [`Transform::fits`]; `together` is the width, or 1
+    /// for planes.
     pub(in crate::backend::cpu) fn new(level: A::Level, ntt: &Ntt, together: usize) -> Result<Self> {
         let (m, shape) = (ntt.modulus(), ntt.shape());
         let (arith, forward, inverse) = A::new(level, m.value(), shape.layers())?;
@@ -131,8 +144,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             }
             out
         };
-        let whole =
-            arith.after_lazy_product(&forward, shape.layers()).and_then(|inverse| Whole::new(&forward, &inverse));
+        let whole = arith.whole_schedules(&forward, shape.layers()).and_then(Whole::new);
         let small = vectors <= WHOLE_VECTORS;
         let planes = shape.width / together;
         let order = (0..planes as u32).flat_map(|plane| last.iter().map(move |p| p * planes as u32 + plane)).collect();
@@ -175,7 +187,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
 }
 
 /// The modes of an inverse by layer, the last one's first.
-fn by_layer(inverse: &Schedule) -> Vec<Mode> {
+pub(super) fn by_layer(inverse: &Schedule) -> Vec<Mode> {
     core::iter::once(inverse.last).chain(inverse.modes.iter().rev().copied()).collect()
 }
 
@@ -254,6 +266,9 @@ mod tests {
                 let (passes, tail) = plan(layers, radix);
                 assert_eq!(passes.iter().sum::<u32>() + tail.ilog2(), layers);
                 assert!(passes.iter().all(|p| (1..=3).contains(p)) && tail >= 2);
+                // What `entry.rs` takes for granted.
+                assert!(passes.is_empty() || tail == 8);
+                assert!(!passes.contains(&1) || passes.len() == 1);
             }
         }
     }

@@ -8,8 +8,9 @@ use core::mem::MaybeUninit;
 use zeroize::optimization_barrier;
 
 use super::Arith;
-use super::passes::{forward_layers, inverse_layers, layer, node_factors, read, write};
-use super::tables::{Factors, Transform};
+use super::layers::{forward_layers, inverse_layers, layer, node_factors};
+use super::passes::{read, write};
+use super::tables::{Factors, Transform, by_layer};
 use crate::backend::cpu::schedule::{Mode, Schedule};
 
 /// Vectors of a tail.
@@ -48,6 +49,25 @@ impl Shape for KemPairs {
     const INVERSE: u32 = 1 << 6 | 1 << 3;
 }
 
+/// Falcon-512: every second layer reduces. Lanes stay below 18,904 and products below 11,599, so the inverse has no
+/// room for a sum of two sums.
+pub(super) struct Falcon512;
+
+impl Shape for Falcon512 {
+    const TOGETHER: usize = 1;
+    const FORWARD: u32 = 1 << 2 | 1 << 4 | 1 << 6 | 1 << 8;
+    const INVERSE: u32 = (1 << 9) - 2;
+}
+
+/// Falcon-1024: as Falcon-512, and the last layer reduces as well, since products need its room.
+pub(super) struct Falcon1024;
+
+impl Shape for Falcon1024 {
+    const TOGETHER: usize = 1;
+    const FORWARD: u32 = 1 << 2 | 1 << 4 | 1 << 6 | 1 << 8 | 1 << 9;
+    const INVERSE: u32 = (1 << 10) - 2;
+}
+
 /// What a layer does, its kind known when the code is compiled.
 #[inline(always)]
 fn step(mask: u32, modes: &[Mode], layer: usize) -> Mode {
@@ -78,38 +98,41 @@ fn mask(modes: &[Mode]) -> Option<u32> {
     Some(out)
 }
 
-/// What a transform must be for a compiled shape, and its inverse's modes by layer after a lazy product.
+/// What a transform must be for a compiled shape, and its modes by layer, those of the inverse after a lazy product.
 pub(super) struct Whole {
     forward: u32,
     inverse: u32,
-    modes: Vec<Mode>,
+    forward_modes: Vec<Mode>,
+    inverse_modes: Vec<Mode>,
 }
 
 impl Whole {
     /// From the schedules, where layers are free or reduce.
-    pub(super) fn new(forward: &Schedule, inverse: &Schedule) -> Option<Self> {
-        let modes: Vec<Mode> = core::iter::once(inverse.last).chain(inverse.modes.iter().rev().copied()).collect();
-        Some(Self { forward: mask(&forward.modes)?, inverse: mask(&modes)?, modes })
+    pub(super) fn new((forward, inverse): (Schedule, Schedule)) -> Option<Self> {
+        let inverse_modes = by_layer(&inverse);
+        let masks = (mask(&forward.modes)?, mask(&inverse_modes)?);
+        Some(Self { forward: masks.0, inverse: masks.1, forward_modes: forward.modes, inverse_modes })
     }
 }
 
 impl<A: Arith<L>, const L: usize> Transform<A, L> {
     /// Whether [`Transform::multiply_whole`] with these constants serves this transform.
-    pub(super) fn is_whole<S: Shape, const V: usize, const R: usize>(&self) -> bool {
+    pub(super) fn is_whole<Sh: Shape, const V: usize, const R: usize>(&self) -> bool {
         let Some(whole) = &self.whole else { return false };
-        let factors = V / T * (T - 1 + T / 2 * inside::<S, L>());
+        let factors = V / T * (T - 1 + T / 2 * inside::<Sh, L>());
         (V, self.planes, self.vectors) == (R * T, 1, V)
-            && (self.tail, self.together) == (T, S::TOGETHER)
+            && (self.tail, self.together) == (T, Sh::TOGETHER)
             && (self.whole_zetas.len(), self.whole_inverse_zetas.len()) == (factors, factors)
-            && (whole.forward, whole.inverse) == (S::FORWARD, S::INVERSE)
+            && (whole.forward, whole.inverse) == (Sh::FORWARD, Sh::INVERSE)
     }
 
-    /// Canonical lanes `a · b` to canonical lanes of `out`: a pass of `R` vectors unless `R` is 1, and tails.
+    /// Canonical lanes `a · b` to canonical lanes of `out`: a pass of `R` vectors unless `R` is 1, and tails, `S` at a
+    /// time.
     ///
     /// # Safety
     /// [`Transform::is_whole`] with the same constants.
     #[inline(always)]
-    pub(super) unsafe fn multiply_whole<S: Shape, const V: usize, const R: usize>(
+    pub(super) unsafe fn multiply_whole<Sh: Shape, const V: usize, const R: usize, const S: usize>(
         &self,
         a: &[A::T],
         b: &[A::T],
@@ -119,62 +142,78 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let arith = &{ self.arith };
         let (a, b) = (&a.as_chunks::<L>().0[..V], &b.as_chunks::<L>().0[..V]);
         let out = &mut out.as_chunks_mut::<L>().0[..V];
-        let Some(Whole { modes: inverse, .. }) = &self.whole else { return };
+        let Some(Whole { forward_modes, inverse_modes, .. }) = &self.whole else { return };
         let scale = &self.scale(true);
-        let per_block = T - 1 + T / 2 * inside::<S, L>();
+        let per_block = T - 1 + T / 2 * inside::<Sh, L>();
         let forward = self.whole_zetas.as_ptr();
         let backward = self.whole_inverse_zetas.as_ptr();
         if R == 1 {
-            let (mut x, mut y) = (read::<A, L, T>(arith, a, 0, 1), read::<A, L, T>(arith, b, 0, 1));
+            let mut t = [read::<A, L, T>(arith, a, 0, 1), read::<A, L, T>(arith, b, 0, 1)];
             // SAFETY: the tables have `per_block` factors for each of `V / T` blocks, which the caller checked.
-            unsafe {
-                self.forward_tail::<S, R>(arith, forward, &mut x);
-                self.forward_tail::<S, R>(arith, forward, &mut y);
-                for k in 0..T {
-                    x[k] = product(k, x[k], y[k]);
-                }
-                self.inverse_tail::<S, R>(arith, backward, &mut x, inverse, scale);
+            unsafe { self.forward_tail::<Sh, R, 2>(arith, forward, &mut t, forward_modes) };
+            let mut x = [t[0]];
+            for k in 0..T {
+                x[0][k] = product(k, x[0][k], t[1][k]);
             }
-            return write(arith, &x, out, 0, 1);
+            // SAFETY: as above.
+            unsafe { self.inverse_tail::<Sh, R, 1>(arith, backward, per_block, &mut x, inverse_modes, scale) };
+            return write(arith, &x[0], out, 0, 1);
         }
         // Aligned, as operands need not be.
         let mut lanes = Aligned([[const { MaybeUninit::uninit() }; V]; 2]);
         let [x, y] = &mut lanes.0;
-        self.forward_head::<S, R>(arith, a, x);
-        self.forward_head::<S, R>(arith, b, y);
+        self.forward_head::<Sh, R>(arith, a, x, forward_modes);
+        self.forward_head::<Sh, R>(arith, b, y, forward_modes);
         // SAFETY: the passes wrote all vectors.
         let (x, y) = unsafe { (written(x), written(y)) };
         for (i, (x, y)) in x.as_chunks_mut::<T>().0.iter_mut().zip(y.as_chunks::<T>().0).enumerate() {
             // SAFETY: as above.
             let forward = unsafe { forward.add(i * per_block) };
-            let mut t = read::<A, L, T>(arith, x, 0, 1);
+            if S == 2 {
+                let mut t = [read::<A, L, T>(arith, x, 0, 1), read::<A, L, T>(arith, y, 0, 1)];
+                // SAFETY: as above.
+                unsafe { self.forward_tail::<Sh, R, 2>(arith, forward, &mut t, forward_modes) };
+                for k in 0..T {
+                    arith.store(product(i * T + k, t[0][k], t[1][k]), &mut x[k]);
+                }
+                continue;
+            }
+            let mut t = [read::<A, L, T>(arith, x, 0, 1)];
             // SAFETY: as above.
-            unsafe { self.forward_tail::<S, R>(arith, forward, &mut t) };
-            write(arith, &t, x, 0, 1);
+            unsafe { self.forward_tail::<Sh, R, 1>(arith, forward, &mut t, forward_modes) };
+            write(arith, &t[0], x, 0, 1);
             // Factors are loaded again for the other operand: kept, they would drive lanes out of registers.
             optimization_barrier(x);
-            let mut t = read::<A, L, T>(arith, y, 0, 1);
+            let mut t = [read::<A, L, T>(arith, y, 0, 1)];
             // SAFETY: as above.
-            unsafe { self.forward_tail::<S, R>(arith, forward, &mut t) };
+            unsafe { self.forward_tail::<Sh, R, 1>(arith, forward, &mut t, forward_modes) };
             for k in 0..T {
-                arith.store(product(i * T + k, arith.load(&x[k]), t[k]), &mut x[k]);
+                arith.store(product(i * T + k, arith.load(&x[k]), t[0][k]), &mut x[k]);
             }
         }
         // A loop of its own: an inverse tail waits for its own results most of the time, and only what is independent
         // and near fills the gaps.
-        for (i, x) in x.as_chunks_mut::<T>().0.iter_mut().enumerate() {
-            let mut t = read::<A, L, T>(arith, x, 0, 1);
+        for (i, blocks) in x.as_chunks_mut::<T>().0.as_chunks_mut::<S>().0.iter_mut().enumerate() {
+            let mut t = [read::<A, L, T>(arith, &blocks[0], 0, 1); S];
+            for s in 1..S {
+                t[s] = read::<A, L, T>(arith, &blocks[s], 0, 1);
+            }
             // SAFETY: as above.
-            unsafe { self.inverse_tail::<S, R>(arith, backward.add(i * per_block), &mut t, inverse, scale) };
-            write(arith, &t, x, 0, 1);
+            unsafe {
+                let backward = backward.add(i * S * per_block);
+                self.inverse_tail::<Sh, R, S>(arith, backward, per_block, &mut t, inverse_modes, scale);
+            }
+            for s in 0..S {
+                write(arith, &t[s], &mut blocks[s], 0, 1);
+            }
         }
         let erased = arith.load(&[A::T::default(); L]);
-        let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, 1);
-        let modes = modes::<R>(S::INVERSE, inverse, 0);
+        let w = [node_factors::<A, L, R>(arith, &self.inverse_zetas, 1)];
+        let modes = modes::<R>(Sh::INVERSE, inverse_modes, 0);
         for j in 0..V / R {
-            let mut x = read::<A, L, R>(arith, x, j, V / R);
-            inverse_layers::<A, L, R, true>(arith, &mut x, &w, &modes, scale);
-            write(arith, &x, out, j, V / R);
+            let mut x = [read::<A, L, R>(arith, x, j, V / R)];
+            inverse_layers::<A, L, R, 1, true>(arith, &mut x, &w, &modes, scale);
+            write(arith, &x[0], out, j, V / R);
         }
         for vector in lanes.0.as_flattened_mut() {
             // SAFETY: a vector's memory; volatile, so that the writes happen.
@@ -184,59 +223,70 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
 
     /// The pass over the whole polynomial.
     #[inline(always)]
-    fn forward_head<S: Shape, const R: usize>(&self, arith: &A, from: &[[A::T; L]], to: &mut [MaybeUninit<[A::T; L]>]) {
+    fn forward_head<Sh: Shape, const R: usize>(
+        &self,
+        arith: &A,
+        from: &[[A::T; L]],
+        to: &mut [MaybeUninit<[A::T; L]>],
+        all: &[Mode],
+    ) {
         let step = from.len() / R;
-        let w = node_factors::<A, L, R>(arith, &self.zetas, 1);
-        let modes = modes::<R>(S::FORWARD, &self.forward.modes, 0);
+        let w = [node_factors::<A, L, R>(arith, &self.zetas, 1)];
+        let modes = modes::<R>(Sh::FORWARD, all, 0);
         for j in 0..step {
-            let mut x = read::<A, L, R>(arith, from, j, step);
+            let mut x = [read::<A, L, R>(arith, from, j, step)];
             forward_layers(arith, &mut x, &w, &modes);
             for k in 0..R {
                 let mut vector = [A::T::default(); L];
-                arith.store(x[k], &mut vector);
+                arith.store(x[0][k], &mut vector);
                 to[j + k * step].write(vector);
             }
         }
     }
 
-    /// All further layers of a block.
+    /// All further layers of a block of `N` polynomials.
     ///
     /// # Safety
     /// `zetas` has all factors of a block.
     #[inline(always)]
-    unsafe fn forward_tail<S: Shape, const R: usize>(
+    unsafe fn forward_tail<Sh: Shape, const R: usize, const N: usize>(
         &self,
         arith: &A,
         zetas: *const Factors<A::T, L>,
-        x: &mut [A::V; T],
+        x: &mut [[A::V; T]; N],
+        all: &[Mode],
     ) {
         let head = R.ilog2() as usize;
         macro_rules! between {
             ($($layer:literal)*) => {$(
-                let mode = step(S::FORWARD, &self.forward.modes, head + $layer);
-                layer!(T, $layer, |I, J, K| {
-                    if mode.kind == Mode::REDUCE {
-                        x[I] = arith.reduce_by(x[I], mode.multiple);
-                    }
-                    // SAFETY: nodes 1 to 7 come first.
-                    (x[I], x[J]) = arith.forward_loaded(x[I], x[J], unsafe { &*zetas.add(K - 1) });
-                });
+                let mode = step(Sh::FORWARD, all, head + $layer);
+                for x in x.iter_mut() {
+                    layer!(T, $layer, |I, J, K| {
+                        if mode.kind == Mode::REDUCE {
+                            x[I] = arith.reduce_by(x[I], mode.multiple);
+                        }
+                        // SAFETY: nodes 1 to 7 come first.
+                        (x[I], x[J]) = arith.forward_loaded(x[I], x[J], unsafe { &*zetas.add(K - 1) });
+                    });
+                }
             )*};
         }
         between!(0 1 2);
         macro_rules! inside {
             ($($H:literal)*) => {$(
-                if $H < L && $H >= S::TOGETHER {
+                if $H < L && $H >= Sh::TOGETHER {
                     let layer = L.ilog2() as usize - 1 - ($H as usize).ilog2() as usize;
-                    let mode = step(S::FORWARD, &self.forward.modes, head + 3 + layer);
-                    for k in 0..T / 2 {
-                        let (mut low, high) = arith.split::<$H>(x[2 * k], x[2 * k + 1]);
-                        if mode.kind == Mode::REDUCE {
-                            low = arith.reduce_by(low, mode.multiple);
+                    let mode = step(Sh::FORWARD, all, head + 3 + layer);
+                    for x in x.iter_mut() {
+                        for k in 0..T / 2 {
+                            let (mut low, high) = arith.split::<$H>(x[2 * k], x[2 * k + 1]);
+                            if mode.kind == Mode::REDUCE {
+                                low = arith.reduce_by(low, mode.multiple);
+                            }
+                            // SAFETY: four factors a layer follow.
+                            let w = unsafe { &*zetas.add(T - 1 + layer * (T / 2) + k) };
+                            (x[2 * k], x[2 * k + 1]) = arith.forward_loaded(low, high, w);
                         }
-                        // SAFETY: four factors a layer follow.
-                        let w = unsafe { &*zetas.add(T - 1 + layer * (T / 2) + k) };
-                        (x[2 * k], x[2 * k + 1]) = arith.forward_loaded(low, high, w);
                     }
                 }
             )*};
@@ -244,35 +294,38 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         inside!(16 8 4 2 1);
     }
 
-    /// The inverse of [`Transform::forward_tail`].
+    /// The inverse of [`Transform::forward_tail`], on `N` blocks of one polynomial whose factors lie `stride` apart.
     ///
     /// # Safety
-    /// `zetas` has all factors of a block.
+    /// `zetas` has all factors of the blocks.
     #[inline(always)]
-    unsafe fn inverse_tail<S: Shape, const R: usize>(
+    unsafe fn inverse_tail<Sh: Shape, const R: usize, const N: usize>(
         &self,
         arith: &A,
         zetas: *const Factors<A::T, L>,
-        x: &mut [A::V; T],
-        modes: &[Mode],
+        stride: usize,
+        x: &mut [[A::V; T]; N],
+        all: &[Mode],
         scale: &[A::W; 2],
     ) {
         let head = R.ilog2() as usize;
-        let count = inside::<S, L>();
+        let count = inside::<Sh, L>();
         macro_rules! inside {
             ($($H:literal)*) => {$(
-                if $H < L && $H >= S::TOGETHER {
+                if $H < L && $H >= Sh::TOGETHER {
                     let layer = L.ilog2() as usize - 1 - ($H as usize).ilog2() as usize;
-                    let mode = step(S::INVERSE, modes, head + 3 + layer);
-                    for k in 0..T / 2 {
-                        let (mut sum, difference) = arith.inverse_butterfly(x[2 * k], x[2 * k + 1], mode.multiple);
-                        // SAFETY: four factors a layer, the innermost first.
-                        let w = unsafe { &*zetas.add((count - 1 - layer) * (T / 2) + k) };
-                        let difference = arith.mul_loaded(difference, w);
-                        if mode.kind == Mode::REDUCE {
-                            sum = arith.reduce_sum(sum, mode.multiple);
+                    let mode = step(Sh::INVERSE, all, head + 3 + layer);
+                    for (n, x) in x.iter_mut().enumerate() {
+                        for k in 0..T / 2 {
+                            let (mut sum, difference) = arith.inverse_butterfly(x[2 * k], x[2 * k + 1], mode.multiple);
+                            // SAFETY: four factors a layer, the innermost first.
+                            let w = unsafe { &*zetas.add(n * stride + (count - 1 - layer) * (T / 2) + k) };
+                            let difference = arith.mul_loaded(difference, w);
+                            if mode.kind == Mode::REDUCE {
+                                sum = arith.reduce_sum(sum, mode.multiple);
+                            }
+                            (x[2 * k], x[2 * k + 1]) = arith.join::<$H>(sum, difference);
                         }
-                        (x[2 * k], x[2 * k + 1]) = arith.join::<$H>(sum, difference);
                     }
                 }
             )*};
@@ -280,18 +333,21 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         inside!(1 2 4 8 16);
         macro_rules! between {
             ($($layer:literal)*) => {$(
-                let mode = step(S::INVERSE, modes, head + $layer);
-                layer!(T, $layer, |I, J, K| {
-                    let (sum, difference) = arith.inverse_butterfly(x[I], x[J], mode.multiple);
-                    if head + $layer == 0 {
-                        x[I] = arith.mul_canonical(sum, scale[0]);
-                        x[J] = arith.mul_canonical(difference, scale[1]);
-                    } else {
-                        // SAFETY: the factors of nodes 1 to 7 come last.
-                        x[J] = arith.mul_loaded(difference, unsafe { &*zetas.add(count * (T / 2) + K - 1) });
-                        x[I] = if mode.kind == Mode::REDUCE { arith.reduce_sum(sum, mode.multiple) } else { sum };
-                    }
-                });
+                let mode = step(Sh::INVERSE, all, head + $layer);
+                for (n, x) in x.iter_mut().enumerate() {
+                    layer!(T, $layer, |I, J, K| {
+                        let (sum, difference) = arith.inverse_butterfly(x[I], x[J], mode.multiple);
+                        if head + $layer == 0 {
+                            x[I] = arith.mul_canonical(sum, scale[0]);
+                            x[J] = arith.mul_canonical(difference, scale[1]);
+                        } else {
+                            // SAFETY: the factors of nodes 1 to 7 come last.
+                            let w = unsafe { &*zetas.add(n * stride + count * (T / 2) + K - 1) };
+                            x[J] = arith.mul_loaded(difference, w);
+                            x[I] = if mode.kind == Mode::REDUCE { arith.reduce_sum(sum, mode.multiple) } else { sum };
+                        }
+                    });
+                }
             )*};
         }
         between!(2 1 0);
@@ -310,6 +366,6 @@ unsafe fn written<T>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
 
 /// Layers inside a vector.
 #[inline(always)]
-fn inside<S: Shape, const L: usize>() -> usize {
-    (L.ilog2() - S::TOGETHER.ilog2()) as usize
+fn inside<Sh: Shape, const L: usize>() -> usize {
+    (L.ilog2() - Sh::TOGETHER.ilog2()) as usize
 }

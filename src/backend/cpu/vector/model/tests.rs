@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::{Ifma, PairTransform, Shoup32, Transform};
+use super::super::{Ifma, Mont16, PairTransform, Shoup32, Transform};
 use super::Model;
 use crate::arith::{Direction, Word, ntt_primes};
 use crate::backend::cpu::avx2::Avx2;
@@ -91,6 +91,18 @@ fn pairs_of_16_bits() {
 }
 
 #[test]
+fn words_of_16_bits() {
+    for (q, log) in [(257u64, 6), (3329, 7), (7681, 8), (12289, 9), (12289, 10), (12289, 11)] {
+        for width in if log == 6 { 1..4 } else { 1..2 } {
+            let Ok(ntt) = Ntt::new(shape(1 << log, width), q, None) else { continue };
+            let kernels = Transform::<Mont16<Model, 32>, 32>::new(Model, &ntt, 1).unwrap();
+            let portable = scalar::Transform::<scalar::Mont16>::new(&ntt).unwrap();
+            compare::<i16, i16, u16>(&ntt, Box::new(kernels), Box::new(portable));
+        }
+    }
+}
+
+#[test]
 fn words_of_52_bits() {
     for bits in [8, 14, 31, 40, 47, 48, 49, 50] {
         for log in [4, 5, 7, 10, 11] {
@@ -113,7 +125,16 @@ fn whole_products_are_taken() {
     let (a, mut c) = ([1u16; 256], [0u16; 256]);
     let kem = PairTransform::<Model, 32>::new(Model, &ring("ml-kem")).unwrap();
     assert!(kem.multiply(Words::new(&a), Words::new(&a), WordsMut::new(&mut c)));
+    let (b, mut d) = ([1u16; 1024], [0u16; 1024]);
+    for name in ["falcon-512", "falcon-1024"] {
+        let falcon = Transform::<Mont16<Model, 32>, 32>::new(Model, &ring(name), 1).unwrap();
+        assert!(falcon.multiply(Words::new(&b), Words::new(&b), WordsMut::new(&mut d)), "{name}");
+    }
     let Some(level) = Avx2::detect() else { return eprintln!("skipped: this CPU lacks AVX2") };
+    for name in ["falcon-512", "falcon-1024"] {
+        let falcon = Transform::<Mont16<Avx2, 16>, 16>::new(level, &ring(name), 1).unwrap();
+        assert!(falcon.multiply(Words::new(&b), Words::new(&b), WordsMut::new(&mut d)), "{name}");
+    }
     let kem = PairTransform::<Avx2, 16>::new(level, &ring("ml-kem")).unwrap();
     assert!(kem.multiply(Words::new(&a), Words::new(&a), WordsMut::new(&mut c)));
     let dsa = Transform::<Shoup32<Avx2, 8>, 8>::new(level, &ring("ml-dsa"), 1).unwrap();
