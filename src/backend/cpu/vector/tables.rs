@@ -145,7 +145,8 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             out
         };
         let whole = arith.whole_schedules(&forward, shape.layers()).and_then(Whole::new);
-        let small = vectors <= WHOLE_VECTORS;
+        // Across lanes there are no layers inside vectors, and no whole product.
+        let small = vectors <= WHOLE_VECTORS && together < L;
         let planes = shape.width / together;
         let order = (0..planes as u32).flat_map(|plane| last.iter().map(move |p| p * planes as u32 + plane)).collect();
         Ok(Self {
