@@ -8,8 +8,8 @@ use std::process::ExitCode;
 /// Where secrets are handled apart from the kernels, which divide lengths.
 const SECRETS: [&str; 2] = ["karat::schemes::", "karat::ckks::sample::"];
 
-/// Functions there that divide public numbers: lengths, and how many polynomials a batch has.
-const PUBLIC: [&str; 2] = ["::batch::", "::split_polys"];
+/// Functions there that divide public numbers: lengths, and how many polynomials a batch or a key has.
+const PUBLIC: [&str; 4] = ["::batch::", "::split_polys", "::Expanded<P>::read", "::sample::uniform"];
 
 /// Functions that loop over secrets and are compiled apart on every level: one name for each level's copies.
 const LOOPS: [&str; 14] = [
