@@ -94,6 +94,9 @@ fn cases(algorithm: &str, group: &Object, test: &Object) -> Result<Result<Vec<Ca
         }
         "MLKEMDecapsValidationTest" => {
             let inputs = given(test, &[("dk", "dk"), ("c", "c")])?;
+            if valid && test.has("ek") {
+                inside(&test.bytes("ek")?, &test.bytes("dk")?)?;
+            }
             Vec::from([case("decaps", inputs, wanted(&[("K", "k")])?)])
         }
         "MLKEMTest" => {
@@ -135,7 +138,43 @@ fn cases(algorithm: &str, group: &Object, test: &Object) -> Result<Result<Vec<Ca
     }))
 }
 
+/// Checks an encapsulation key that is printed beside the decapsulation key which holds it: FIPS 203, algorithm 16, puts
+/// the secret vector, 32 bytes shorter, before it and `H(ek)` and `z`, 32 bytes each, behind it.
+fn inside(ek: &[u8], dk: &[u8]) -> Result<(), KatError> {
+    const SEED: usize = 32;
+    match dk.get(ek.len().wrapping_sub(SEED)..).and_then(|rest| rest.split_at_checked(ek.len())) {
+        Some((own, behind)) if own == ek && behind.len() == 2 * SEED => Ok(()),
+        _ => Err(KatError::Malformed {
+            text: "ek".into(),
+            expected: "the encapsulation key that its decapsulation key dk holds",
+        }),
+    }
+}
+
 fn message(test: &Object) -> Result<Values, KatError> {
     let context = test.optional_bytes("ctx")?.unwrap_or_default();
     Ok(Vec::from([("message", test.bytes("msg")?), ("context", context)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every byte of a printed key counts, and so does its length.
+    #[test]
+    fn a_key_beside_the_one_that_holds_it() {
+        let dk: Vec<u8> = (0..=255).collect();
+        let ek = &dk[80..192];
+        inside(ek, &dk).unwrap();
+        for i in 0..ek.len() {
+            let mut wrong = ek.to_vec();
+            wrong[i] ^= 1;
+            assert!(inside(&wrong, &dk).is_err());
+        }
+        assert!(inside(&dk[80..191], &dk).is_err());
+        assert!(inside(&dk[81..192], &dk).is_err());
+        assert!(inside(&[], &dk).is_err());
+        assert!(inside(&dk, &dk).is_err());
+        assert!(inside(ek, &dk[..10]).is_err());
+    }
 }
