@@ -233,7 +233,7 @@ mod ckks {
         let parameters = crate::ckks_parameters(8);
         let n = parameters.n();
         let cpu = Cpu::new().single_threaded();
-        let ckks = Ckks::<_, u64>::new(cpu.clone(), parameters.clone()).unwrap();
+        let ckks = Ckks::<_, u64>::new(cpu, parameters.clone()).unwrap();
         let secret = ckks.keygen_with(crate::Fixed(7)).secret_key().unwrap();
         let bytes = secret.to_bytes();
         // Two bits a coefficient, at the end.

@@ -186,7 +186,7 @@ impl Operation for PrivateKey {
         choose(&mut self.key[BEFORE_SECRETS..], &self.fixed[BEFORE_SECRETS..], class, random);
         for byte in &mut self.key[BEFORE_SECRETS..][..small] {
             let most = 2 * MlDsa65Params::ETA as u8;
-            *byte = (*byte & 15) % (most + 1) | (*byte >> 4) % (most + 1) << 4;
+            *byte = ((*byte & 15) % (most + 1)) | (((*byte >> 4) % (most + 1)) << 4);
         }
     }
 

@@ -104,7 +104,7 @@ mod tests {
         let mut times = Vec::new();
         for _ in 0..count {
             let class = (stream.next() & 1) as usize;
-            let disturbed = if stream.next() % 50 == 0 { 5000.0 * (stream.next() % 64) as f64 } else { 0.0 };
+            let disturbed = if stream.next().is_multiple_of(50) { 5000.0 * (stream.next() % 64) as f64 } else { 0.0 };
             times.push((class, time(class, noise(&mut stream)) + disturbed));
         }
         let first: Vec<f64> = times.iter().take(1000).map(|(_, time)| *time).collect();
