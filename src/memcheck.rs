@@ -6,6 +6,7 @@
 //! do nothing, and without the feature `memcheck` they are not there.
 //!
 //! ```
+//! # #[cfg(feature = "memcheck")] {
 //! use karat::memcheck;
 //! let key = [3u8; 32];
 //! memcheck::secret(&key);
@@ -13,6 +14,7 @@
 //! let sum = key.iter().fold(0u8, |sum, byte| sum ^ byte);
 //! memcheck::public(&[sum]);
 //! assert!(memcheck::is_watching() || memcheck::errors() == 0);
+//! # }
 //! ```
 
 /// What depends on secrets and may be seen all the same.
