@@ -56,17 +56,7 @@ fn median(gpu: &Cuda, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
     const REPEATS: u32 = 4;
     run()?;
     let graph = Graph::record(gpu, |_| (0..REPEATS).try_for_each(|_| run()))?;
-    for _ in 0..3 {
-        graph.replay()?;
-    }
-    let mut times = Vec::new();
-    for _ in 0..15 {
-        let start = gpu.device().record()?;
-        graph.replay()?;
-        times.push(gpu.device().record()?.since_ns(&start)? / REPEATS as f64);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
+    Ok(graph.median_ns(15)? / REPEATS as f64)
 }
 
 fn residues<W: Word>(seed: u64, count: usize, q: u64) -> Vec<W> {

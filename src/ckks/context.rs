@@ -50,14 +50,14 @@ pub(super) struct Level<B: RnsMul<W>, W: Word> {
     pub(super) switch: Option<Switch<B, W>>,
     /// The rescale from this level, above level 0.
     pub(super) rescale: Option<B::ModDown>,
-    /// Both divisions in one: a key switch that ends one level lower.
-    pub(super) both: Option<B::ModDown>,
 }
 
 /// Tables of key switching.
 pub(super) struct Switch<B: RnsMul<W>, W: Word> {
     pub(super) digits: B::KeySwitch,
     pub(super) down: B::ModDown,
+    /// The division by the special primes and the rescale in one, above level 0.
+    pub(super) down_and_rescale: Option<B::ModDown>,
 }
 
 impl<B: RnsMul<W>, W: Word> Clone for Ckks<B, W> {
@@ -107,22 +107,18 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         let mut levels = Vec::new();
         for level in 0..=parameters.max_level() {
             let limbs = parameters.limbs(level);
+            let down = |drop| backend.rns_mod_down_tables(&plan, limbs, drop);
+            let below = |drop: fn(usize) -> Dropped| (level > 0).then(|| down(drop(parameters.split()))).transpose();
             let switch = match parameters.p().is_empty() {
                 true => None,
                 false => Some(Switch {
                     digits: backend.rns_key_switch(&plan, limbs, parameters.alpha(), Rounding::Exact)?,
-                    down: backend.rns_mod_down_tables(&plan, limbs, Dropped::Special)?,
+                    down: down(Dropped::Special)?,
+                    down_and_rescale: below(Dropped::SpecialAndLast)?,
                 }),
             };
-            let rescale = match level {
-                0 => None,
-                _ => Some(backend.rns_mod_down_tables(&plan, limbs, Dropped::Last(parameters.split()))?),
-            };
-            let both = match switch.is_some() && rescale.is_some() {
-                true => Some(backend.rns_mod_down_tables(&plan, limbs, Dropped::SpecialAndLast(parameters.split()))?),
-                false => None,
-            };
-            levels.push(Level { switch, rescale, both });
+            let rescale = below(Dropped::Last)?;
+            levels.push(Level { switch, rescale });
         }
         let (n, q) = (parameters.n(), parameters.q().len());
         let mut imaginary = backend.alloc(q * n, Erase::No)?;

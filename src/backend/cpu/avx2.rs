@@ -227,11 +227,6 @@ impl Lanes<u64, 4> for Avx2 {
             _ => split128(self, x, y),
         }
     }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes<u64, 4>>::split::<H>(self, x, y)
-    }
 }
 
 impl Lanes64<4> for Avx2 {
@@ -283,11 +278,6 @@ impl Lanes<f64, 4> for Avx2 {
         };
         // SAFETY: as above.
         unsafe { (_mm256_castsi256_pd(x), _mm256_castsi256_pd(y)) }
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: __m256d, y: __m256d) -> (__m256d, __m256d) {
-        <Self as Lanes<f64, 4>>::split::<H>(self, x, y)
     }
 }
 

@@ -132,11 +132,6 @@ impl Lanes<i16, 32> for Avx512 {
             _ => split256(self, x, y),
         }
     }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes<i16, 32>>::split::<H>(self, x, y)
-    }
 }
 
 impl Lanes16<32> for Avx512 {
@@ -174,11 +169,6 @@ impl Lanes<u32, 16> for Avx512 {
             _ => split256(self, x, y),
         }
     }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes<u32, 16>>::split::<H>(self, x, y)
-    }
 }
 
 impl Lanes32<16> for Avx512 {
@@ -210,11 +200,6 @@ impl Lanes<u64, 8> for Avx512 {
             2 => split128(self, x, y),
             _ => split256(self, x, y),
         }
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: V, y: V) -> (V, V) {
-        <Self as Lanes<u64, 8>>::split::<H>(self, x, y)
     }
 }
 
@@ -257,11 +242,6 @@ impl Lanes<f64, 8> for Avx512 {
         let (x, y) = <Self as Lanes<u64, 8>>::split::<H>(self, x, y);
         // SAFETY: as above.
         unsafe { (_mm512_castsi512_pd(x), _mm512_castsi512_pd(y)) }
-    }
-
-    #[inline(always)]
-    fn join<const H: usize>(self, x: __m512d, y: __m512d) -> (__m512d, __m512d) {
-        <Self as Lanes<f64, 8>>::split::<H>(self, x, y)
     }
 }
 

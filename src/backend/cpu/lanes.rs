@@ -16,8 +16,11 @@ pub(super) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
     /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
     /// the level's choice.
     fn split<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
-    /// The inverse of `split`.
-    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V);
+    /// The inverse of `split`, which is `split` itself where it exchanges lanes.
+    #[inline(always)]
+    fn join<const H: usize>(self, x: Self::V, y: Self::V) -> (Self::V, Self::V) {
+        self.split::<H>(x, y)
+    }
 }
 
 /// Vectors of `L` lanes of 16 bits.

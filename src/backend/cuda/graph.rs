@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::Gpu;
 use super::device::Device;
+use super::{Driver, Gpu};
 use crate::Error;
 
 /// A sequence of operations that was recorded once and runs again with one call, on the stream that it was recorded on.
@@ -48,6 +48,36 @@ impl<D: Device> Graph<D> {
     /// What the device reports.
     pub fn replay(&self) -> crate::Result<()> {
         self.gpu.device.replay(&self.graph)
+    }
+}
+
+impl Graph<Driver> {
+    /// Nanoseconds that the GPU takes for the operations: the median of so many replays, after a few that warm up.
+    ///
+    /// # Errors
+    /// What the device reports.
+    ///
+    /// ```
+    /// use karat::backend::cuda::{Cuda, Graph};
+    /// use karat::{Error, RingContext, ring::presets::MlKem};
+    /// let Ok(gpu) = Cuda::new(0) else { return Ok(()) };
+    /// let ring = RingContext::new(gpu.clone(), MlKem)?;
+    /// let (a, mut out) = (ring.upload(&[1; 256])?, ring.zeros(1)?);
+    /// let graph = Graph::record(&gpu, |_| ring.mul_into(&a, &a, &mut out))?;
+    /// assert!(graph.median_ns(5)? > 0.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn median_ns(&self, samples: usize) -> crate::Result<f64> {
+        const WARM_UP: usize = 3;
+        (0..WARM_UP).try_for_each(|_| self.replay())?;
+        let mut times = Vec::with_capacity(samples.max(1));
+        for _ in 0..samples.max(1) {
+            let start = self.gpu.device.record()?;
+            self.replay()?;
+            times.push(self.gpu.device.record()?.since_ns(&start)?);
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[times.len() / 2])
     }
 }
 

@@ -59,7 +59,7 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
 
     fn finish_product(&self, product: Ciphertext<B, W>) -> Result<Ciphertext<B, W>> {
         match self.mode {
-            Mode::Automatic => self.relinearise_and_rescale(&product),
+            Mode::Automatic => self.in_two_parts(&product, product.level - 1, self.rescaled("rescale", &product)?),
             Mode::Manual => Ok(product),
         }
     }
@@ -88,20 +88,15 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
         if a.parts != 3 {
             return Err(Error::Parts { operation: "relinearise", expected: 3, got: a.parts });
         }
-        let key = self.keys.relinearisation()?;
-        let digits = self.mod_up(a.level, a.view(2))?;
-        let mut out = Ciphertext::new(&self.context, 2, a.level, a.scale.clone(), a.slots)?;
-        self.switch(a, 2, &digits, None, key, &mut out)?;
-        Ok(out)
+        self.in_two_parts(a, a.level, a.scale.clone())
     }
 
-    /// A product of three parts in two again and one level lower: one division by the special primes and the level's
-    /// together, which rounds once.
-    fn relinearise_and_rescale(&self, a: &Ciphertext<B, W>) -> Result<Ciphertext<B, W>> {
+    /// A product of three parts in two again, at its level or at the one below: then one division by the special primes
+    /// and the level's together, which rounds once.
+    fn in_two_parts(&self, a: &Ciphertext<B, W>, level: usize, scale: Scale) -> Result<Ciphertext<B, W>> {
         let key = self.keys.relinearisation()?;
-        let scale = self.rescaled("rescale", a)?;
         let digits = self.mod_up(a.level, a.view(2))?;
-        let mut out = Ciphertext::new(&self.context, 2, a.level - 1, scale, a.slots)?;
+        let mut out = Ciphertext::new(&self.context, 2, level, scale, a.slots)?;
         self.switch(a, 2, &digits, None, key, &mut out)?;
         Ok(out)
     }
@@ -130,9 +125,12 @@ impl<B: RnsMul<W>, W: Word> Evaluator<'_, B, W> {
     ) -> Result<()> {
         let context = &self.context;
         let (backend, plan) = (&context.backend, &context.plan);
-        let level = &context.levels[a.level];
-        let tables = level.switch.as_ref().ok_or_else(no_special_primes)?;
-        let down = level.both.as_ref().filter(|_| out.level < a.level).unwrap_or(&tables.down);
+        let tables = context.levels[a.level].switch.as_ref().ok_or_else(no_special_primes)?;
+        let down = match (&tables.down_and_rescale, out.level < a.level) {
+            (_, false) => &tables.down,
+            (Some(tables), true) => tables,
+            (None, true) => return Err(Error::LevelExhausted { operation: "rescale", needed: 1, level: a.level }),
+        };
         let count = context.extended(a.level).count();
         let mut sum = context.pooled(2 * count)?;
         let (digits, keys) = (digits.view(0, count), key.view(context));

@@ -298,8 +298,8 @@ impl<D: Device> Gpu<D> {
         let (n, level, digits) = (plan.ring.n(), ks.limbs.q, ks.own.len());
         self.device().with_scratch(level * n * size_of::<W>(), |scratch| {
             let coefficients = RnsView { words: scratch, stride: level as u64 };
-            let own = plan.launch(Limbs { q: level, p: 0 }, 1);
-            self.rns_inverse(plan, &RnsLaunch { a, out: coefficients, factors: ks.factors, ..own })?;
+            let inverse = plan.launch(Limbs { q: level, p: 0 }, 1);
+            self.rns_inverse(plan, &RnsLaunch { a, out: coefficients, factors: ks.factors, ..inverse })?;
             let convert = RnsConvert { digits: scratch, ..ks.convert };
             let launch = RnsLaunch { a, out, convert, ..plan.launch(ks.limbs, digits) };
             self.rns_converted(plan, &launch)?;

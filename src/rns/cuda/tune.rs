@@ -4,9 +4,9 @@
 //! are then timed together. Times do not depend on residues: operands and twiddles are zeros.
 
 use super::geometry::{automatic, lanes};
+use crate::backend::Erase;
 use crate::backend::cuda::rns::{Geometry, Lanes, NttVariant, RnsLaunch, RnsPrime, RnsView, Scheme, transform_program};
 use crate::backend::cuda::{Cuda, Device, Driver, DriverModule, Graph, Memory, NttShape, Program};
-use crate::backend::{Backend, Erase};
 use crate::rns::MAX_PRIMES;
 use crate::{Error, Result};
 
@@ -294,16 +294,7 @@ impl<'a> Search<'a> {
             }
             Ok(())
         })?;
-        graph.replay()?;
-        let mut times = Vec::with_capacity(SAMPLES);
-        for _ in 0..SAMPLES {
-            let start = gpu.device().record()?;
-            graph.replay()?;
-            times.push(gpu.device().record()?.since_ns(&start)? / 1e3 / f64::from(REPEATS));
-        }
-        gpu.synchronize()?;
-        times.sort_by(f64::total_cmp);
-        Ok(times[SAMPLES / 2])
+        Ok(graph.median_ns(SAMPLES)? / 1e3 / f64::from(REPEATS))
     }
 }
 

@@ -149,17 +149,7 @@ where
     Failure: From<E>,
 {
     let graph = Graph::record(gpu, |_| (0..repeats).try_for_each(&mut work))?;
-    for _ in 0..3 {
-        graph.replay()?;
-    }
-    let mut times = Vec::with_capacity(SAMPLES);
-    for _ in 0..SAMPLES {
-        let start = gpu.device().record()?;
-        graph.replay()?;
-        times.push(gpu.device().record()?.since_ns(&start)? / 1e3 / repeats as f64);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[SAMPLES / 2])
+    Ok(graph.median_ns(SAMPLES)? / 1e3 / repeats as f64)
 }
 
 /// The rows of the plain suite.
