@@ -2,7 +2,8 @@
 // Forward by Cooley-Tukey butterflies in place, backwards by Gentleman-Sande ones; the NTT domain is in bit-reversed
 // order. Between the launches lanes are lazy, in the class's own form.
 //
-// A block's index counts polynomials fastest: blocks that run together share twiddles.
+// A block's index counts polynomials fastest: blocks that run together share twiddles. The second launch goes through
+// them backwards: what was written last is read first, while the cache still holds it.
 
 #include "rns_group.cuh"
 
@@ -31,8 +32,9 @@ struct Block {
     const Twiddle* table;
 };
 
-DEVICE Block block_of(const RnsLaunch& launch, u32 parts) {
-    u32 index = block_index(), poly = index % launch.polys, rest = index / launch.polys;
+DEVICE Block block_of(const RnsLaunch& launch, u32 parts, bool second) {
+    u32 index = second ? block_count() - 1 - block_index() : block_index();
+    u32 poly = index % launch.polys, rest = index / launch.polys;
     u32 limb = rest / parts, prime = prime_of(launch, limb);
     return Block{poly, limb, prime, rest % parts, static_cast<const Twiddle*>(launch.tables) + prime * launch.table_len};
 }
@@ -69,7 +71,7 @@ DEVICE void forward_columns_from(const L& m, Lane* v, u32 thread, const Twiddle*
 template <bool EXTEND>
 DEVICE void forward_columns(const RnsLaunch& launch) {
     DYN_SHARED(Word, shared);
-    Block at = block_of(launch, ROW / COLUMNS);
+    Block at = block_of(launch, ROW / COLUMNS, false);
     if (EXTEND && is_source(launch, at)) {
         wait_for_launch_before();
         return;
@@ -106,8 +108,9 @@ DEVICE void inverse_columns_from(const L& m, Lane* v, u32 thread, const Twiddle*
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, GROUP> P;
     UNROLL for (int j = 0; j < P::UNITS; j++) {
         auto twiddles = column_twiddles<GROUP, true>(table, thread, j);
-        if constexpr (GROUP == 0) inverse_unit<P::DEPTH>(m, v + j * P::LANES, L::RESTED, twiddles, scale);
-        else inverse_unit<P::DEPTH>(m, v + j * P::LANES, L::RESTED, twiddles, Unscaled{});
+        Lane* unit = v + j * P::LANES;
+        if constexpr (GROUP == 0) inverse_layers<P::DEPTH, L::RESTED>(m, unit, twiddles, scale);
+        else inverse_unit<P::DEPTH, L::RESTED>(m, unit, twiddles);
     }
     if constexpr (GROUP > 0) {
         if (GROUP + 1 < ColumnGroups::COUNT) sync_block();
@@ -118,10 +121,17 @@ DEVICE void inverse_columns_from(const L& m, Lane* v, u32 thread, const Twiddle*
     }
 }
 
+template <class First, int LANE = 0>
+DEVICE void store_columns(const L& m, Word* first, const Lane* unit) {
+    constexpr InverseBounds<L, First::DEPTH, L::RESTED, L::CENTRED, true> bounds;
+    first[LANE * (ROW << First::SHIFT)] = m.canonical(unit[LANE], bounds.end[LANE]);
+    if constexpr (LANE + 1 < First::LANES) store_columns<First, LANE + 1>(m, first, unit);
+}
+
 // Ends an inverse: canonical, times the limb's factor.
 KERNEL_BOUNDS(inverse_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLOCKS) {
     DYN_SHARED(Word, shared);
-    Block at = block_of(launch, ROW / COLUMNS);
+    Block at = block_of(launch, ROW / COLUMNS, true);
     L m(launch.primes[at.prime]);
     u32 thread = thread_index() / COLUMNS, column = thread_index() % COLUMNS;
     u32 begin = at.part * COLUMNS + column;
@@ -129,7 +139,7 @@ KERNEL_BOUNDS(inverse_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLO
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, 0> First;
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, ColumnGroups::COUNT - 1> Last;
     Lane v[1 << COLUMN_POINTS];
-    Scaled<L> scale{m.twiddle(launch.factors[2 * at.prime]), m.twiddle(launch.factors[2 * at.prime + 1])};
+    Scaled<L> scale{launch.factors + KARAT_SCALED * at.prime};
     wait_for_launch_before();
     Word* out = limb_of<Word>(launch, launch.out, at.poly, at.limb);
     UNROLL for (int j = 0; j < Last::UNITS; j++) {
@@ -140,8 +150,7 @@ KERNEL_BOUNDS(inverse_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLO
     release_launch_after();
     UNROLL for (int j = 0; j < First::UNITS; j++) {
         Word* first = out + First::lane(First::unit(thread, j)) * ROW + begin;
-        UNROLL for (int k = 0; k < First::LANES; k++)
-            first[k * (ROW << First::SHIFT)] = m.canonical(v[j * First::LANES + k], L::RESTED);
+        store_columns<First>(m, first, v + j * First::LANES);
     }
 }
 
@@ -198,7 +207,7 @@ enum Finish { STORE, SUBTRACT, EXTEND };
 template <Finish FINISH>
 DEVICE void forward_rows(const RnsLaunch& launch) {
     DYN_SHARED(Word, shared);
-    Block at = block_of(launch, HEIGHT / ROWS);
+    Block at = block_of(launch, HEIGHT / ROWS, true);
     const RnsPrime& prime = launch.primes[at.prime];
     L m(prime);
     u32 thread = thread_index() % RowGroups::THREADS, local = thread_index() / RowGroups::THREADS;
@@ -255,11 +264,11 @@ DEVICE void inverse_rows_from(const L& m, Lane* v, u32 thread, u32 row, const Tw
         UNROLL for (int j = 0; j < P::UNITS; j++) {
             u32 node = (row << P::FIRST) + P::node(P::unit(thread, j));
             NaturalTwiddles<L, P::DEPTH, true> twiddles(table, HEIGHT << P::FIRST, node);
-            inverse_unit<P::DEPTH>(m, v + j * P::LANES, L::RESTED, twiddles, Unscaled{});
+            inverse_unit<P::DEPTH, L::RESTED>(m, v + j * P::LANES, twiddles);
         }
     } else {
         last.prepare(m);
-        inverse_unit<P::DEPTH>(m, v, L::ENTRY, last, Unscaled{});
+        inverse_unit<P::DEPTH, L::ENTRY>(m, v, last);
     }
     if constexpr (GROUP > 0) {
         sync_row();
@@ -273,7 +282,7 @@ DEVICE void inverse_rows_from(const L& m, Lane* v, u32 thread, u32 row, const Tw
 // From canonical words `a` to lazy lanes `out`.
 KERNEL_BOUNDS(inverse_rows, RnsLaunch, KARAT_ROW_THREADS, KARAT_ROW_BLOCKS) {
     DYN_SHARED(Word, shared);
-    Block at = block_of(launch, HEIGHT / ROWS);
+    Block at = block_of(launch, HEIGHT / ROWS, false);
     L m(launch.primes[at.prime]);
     u32 thread = thread_index() % RowGroups::THREADS, local = thread_index() / RowGroups::THREADS;
     u32 row = at.part * ROWS + local;

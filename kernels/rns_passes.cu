@@ -61,8 +61,8 @@ DEVICE void inverse_pass(const RnsLaunch& launch, u64 index) {
         v[k] = at.shift == 0 ? L::load(x) : L::resume(x);
     }
     NaturalTwiddles<L, DEPTH, true> twiddles(at.table, 1u << launch.first, at.node);
-    inverse_unit<DEPTH>(m, v, L::RESTED, twiddles, Unscaled{});
-    Twiddle factor = m.twiddle(launch.factors[2 * at.prime]);
+    inverse_unit<DEPTH, L::RESTED>(m, v, twiddles);
+    Twiddle factor = m.twiddle(launch.factors[KARAT_SCALED * at.prime]);
     UNROLL for (int k = 0; k < 1 << DEPTH; k++) {
         if (launch.first == 0) out[k << at.shift] = m.canonical(m.mul(v[k], factor, L::RESTED, L::CENTRED), L::PRODUCT);
         else out[k << at.shift] = L::suspend(v[k]);

@@ -22,13 +22,11 @@ struct ShoupLanes {
     typedef T Lane;
     typedef T Word;
     typedef Shoup<T> Twiddle;
-    static constexpr bool FULL = LIMIT == 2;
+    static constexpr bool FULL = LIMIT == 2, ABSORBS = sizeof(T) == 8;
     static constexpr bool SQUARES = false;
     static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = LIMIT * UNIT;
-    // Bound of lanes between groups of layers backwards.
-    static constexpr int RESTED = FULL ? UNIT : 2 * UNIT;
-    // Bound of a product of lanes at rest and a whole twiddle.
-    static constexpr int PRODUCT = FULL ? UNIT : 2 * UNIT;
+    // Bound of a product of any lane and a whole twiddle; of lanes between groups of layers backwards.
+    static constexpr int PRODUCT = (FULL ? 1 : 2) * UNIT, RESTED = PRODUCT;
     T q, minus_q;
     u32 estimate, estimate_down, estimate_shift;
 
@@ -41,36 +39,34 @@ struct ShoupLanes {
     DEVICE static Word suspend(Lane x) { return x; }
 
     // Whether x must be reduced before a forward butterfly, and the bound after it.
-    DEVICE static constexpr bool forward_reduces(int bound, int) { return !FULL && bound + 2 * UNIT > MOST; }
+    DEVICE static constexpr bool forward_reduces(int bound, int) { return !FULL && bound + PRODUCT > MOST; }
     DEVICE static constexpr int forward_bound(int bound, int factor) {
-        return FULL ? UNIT : (forward_reduces(bound, factor) ? MOST / 2 : bound) + 2 * UNIT;
+        return FULL ? UNIT : (forward_reduces(bound, factor) ? reduced(bound) : bound) + PRODUCT;
     }
-    DEVICE Lane reduce(Lane x) const { return subtract_once(x, static_cast<T>(LIMIT / 2) * q); }
-    DEVICE static constexpr int reduced(int) { return MOST / 2; }
+    // To 2q by a quotient, or to half the bound, in whole multiples of q, by one subtraction.
+    DEVICE static constexpr bool far(int bound) { return bound > 4 * UNIT; }
+    DEVICE static constexpr int halved(int bound) { return (bound / UNIT + 1) / 2 * UNIT; }
+    DEVICE Lane reduce(Lane x, int bound) const {
+        return far(bound) ? reduce_far(x) : subtract_once(x, static_cast<T>(halved(bound) / UNIT) * q);
+    }
+    DEVICE static constexpr int reduced(int bound) { return far(bound) ? 2 * UNIT : halved(bound); }
     DEVICE Lane mul(Lane x, Twiddle w, int, int) const {
         T r = x * w.value + mul_hi(x, w.quotient) * minus_q;
         return FULL ? subtract_once(r, q) : r;
     }
-    DEVICE static constexpr int product(int, int) { return FULL ? UNIT : 2 * UNIT; }
+    DEVICE static constexpr int product(int, int) { return PRODUCT; }
     DEVICE Lane add(Lane x, Lane y) const { return FULL ? subtract_once(x + y, q) : x + y; }
     // Forward: y is a product.
     DEVICE Lane sub_product(Lane x, Lane y) const { return FULL ? borrow(x, y) : x - y + 2 * q; }
     DEVICE Lane sub(Lane x, Lane y, int bound) const {
         return FULL ? borrow(x, y) : x - y + static_cast<T>(bound / UNIT) * q;
     }
-    // Backwards: a sum may be at most this; what a lane of this bound becomes when it is halved.
-    DEVICE static constexpr bool too_large(int bound) { return !FULL && 2 * bound > MOST; }
-    DEVICE Lane halve(Lane x, int bound) const { return subtract_once(x, static_cast<T>(bound / UNIT / 2) * q); }
-    DEVICE static constexpr int halved(int bound) { return bound / 2; }
-    DEVICE static constexpr int sum(int a, int b) { return FULL ? UNIT : 2 * (a > b ? a : b); }
-    DEVICE static constexpr int difference(int a, int b) { return sum(a, b); }
+    // Backwards: whether lanes of these bounds can be added, and the bound of their sum and difference.
+    DEVICE static constexpr bool too_large(int a, int b) { return !FULL && a + b > MOST; }
+    DEVICE static constexpr int sum(int a, int b) { return FULL ? UNIT : a + b; }
 
     DEVICE Word canonical(Lane x, int bound) const {
-        if (bound > 4 * UNIT) {
-            // The leading bits of x and q give the quotient or one less: x < 16 q.
-            u32 high = static_cast<u32>(x >> estimate_down), quotient = mul_hi(high, estimate) >> estimate_shift;
-            return subtract_once(x + quotient * minus_q, q);
-        }
+        if (far(bound)) return subtract_once(reduce_far(x), q);
         UNROLL for (int limit = LIMIT / 2; limit >= 1; limit /= 2) {
             if (!FULL && bound > limit * UNIT) x = subtract_once(x, static_cast<T>(limit) * q);
         }
@@ -78,6 +74,11 @@ struct ShoupLanes {
     }
 
 private:
+    // To [0, 2q): the leading bits of x < 16 q and of q give the quotient or one less.
+    DEVICE Lane reduce_far(Lane x) const {
+        u32 high = static_cast<u32>(x >> estimate_down), quotient = mul_hi(high, estimate) >> estimate_shift;
+        return x + quotient * minus_q;
+    }
     // x - y modulo q for canonical operands.
     DEVICE Lane borrow(Lane x, Lane y) const {
         T d = x - y;
@@ -95,14 +96,14 @@ struct DoubleLanes {
     typedef double Lane;
     typedef u64 Word;
     typedef double Twiddle;
-    static constexpr bool SQUARES = true;
+    static constexpr bool SQUARES = true, ABSORBS = true;
     // Centred twiddles; those that are computed from others (a fixed point of 1/2 + F^2 / 4 is 0.586).
     static constexpr int ENTRY = UNIT, CENTRED = UNIT / 2, COMPUTED = 39, MOST = 8 * UNIT;
     static constexpr int RESTED = UNIT, PRODUCT = UNIT;
     double q, q_inv;
 
     DEVICE explicit DoubleLanes(const RnsPrime& prime) : q(prime.real_q), q_inv(prime.real_q_inv) {}
-    DEVICE Twiddle twiddle(RnsFactor factor) const { return reduce(load(factor.value)); }
+    DEVICE Twiddle twiddle(RnsFactor factor) const { return as_double(factor.value); }
     DEVICE static Lane load(Word x) { return add_rn(as_double(x | 0x4330000000000000ull), -4503599627370496.0); }  // magic: 4503599627370496 == 2^52
     DEVICE static Lane resume(Word x) { return as_double(x); }
     DEVICE static Word suspend(Lane x) { return as_word(x); }
@@ -122,6 +123,7 @@ struct DoubleLanes {
     }
     DEVICE double rounded(double x, double magic) const { return add_rn(fma_rn(x, q_inv, magic), -magic); }
     DEVICE Lane reduce(Lane x) const { return fma_rn(-rounded(x, 6755399441055744.0), q, x); }  // magic: 6755399441055744 == 3 * 2^51
+    DEVICE Lane reduce(Lane x, int) const { return reduce(x); }
     DEVICE static constexpr int reduced(int) { return UNIT / 2 + 1; }
     DEVICE Lane mul(Lane x, Twiddle w, int bound, int factor) const {
         double high = mul_rn(x, w), low = fma_rn(x, w, -high);
@@ -132,11 +134,8 @@ struct DoubleLanes {
     DEVICE Lane add(Lane x, Lane y) const { return add_rn(x, y); }
     DEVICE Lane sub_product(Lane x, Lane y) const { return add_rn(x, -y); }
     DEVICE Lane sub(Lane x, Lane y, int) const { return add_rn(x, -y); }
-    DEVICE static constexpr bool too_large(int bound) { return 2 * bound > 6 * UNIT; }
-    DEVICE Lane halve(Lane x, int) const { return reduce(x); }
-    DEVICE static constexpr int halved(int bound) { return reduced(bound); }
+    DEVICE static constexpr bool too_large(int a, int b) { return a + b > 6 * UNIT; }
     DEVICE static constexpr int sum(int a, int b) { return a + b; }
-    DEVICE static constexpr int difference(int a, int b) { return a + b; }
     DEVICE Word canonical(Lane x, int) const {
         x = reduce(x);
         double y = add_rn(x, q);
@@ -152,7 +151,7 @@ struct PlainLanes {
     typedef T Word;
     typedef T Twiddle;
     typedef typename Double<T>::type Wide;
-    static constexpr bool SQUARES = false;
+    static constexpr bool SQUARES = false, ABSORBS = false;
     static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = UNIT, RESTED = UNIT, PRODUCT = UNIT;
     T q, factor;
     u32 shift;
@@ -166,7 +165,8 @@ struct PlainLanes {
     DEVICE static constexpr bool forward_reduces(int, int) { return false; }
     DEVICE static constexpr int forward_bound(int, int) { return UNIT; }
     DEVICE static constexpr int product(int, int) { return UNIT; }
-    DEVICE Lane reduce(Lane x) const { return x; }
+    DEVICE Lane reduce(Lane x, int) const { return x; }
+    DEVICE static constexpr int reduced(int bound) { return bound; }
     DEVICE Lane mul(Lane x, Twiddle w, int, int) const {
         Wide product = static_cast<Wide>(x) * w;
         if (DIVIDE) return static_cast<T>(product % q);
@@ -179,10 +179,7 @@ struct PlainLanes {
     DEVICE Lane add(Lane x, Lane y) const { return csub(x + y, q); }
     DEVICE Lane sub_product(Lane x, Lane y) const { return csub(x - y + q, q); }
     DEVICE Lane sub(Lane x, Lane y, int) const { return csub(x - y + q, q); }
-    DEVICE static constexpr bool too_large(int) { return false; }
-    DEVICE Lane halve(Lane x, int) const { return x; }
-    DEVICE static constexpr int halved(int bound) { return bound; }
+    DEVICE static constexpr bool too_large(int, int) { return false; }
     DEVICE static constexpr int sum(int, int) { return UNIT; }
-    DEVICE static constexpr int difference(int, int) { return UNIT; }
     DEVICE Word canonical(Lane x, int) const { return x; }
 };

@@ -117,7 +117,7 @@ DEVICE void forward_unit(const L& m, typename L::Lane* v, const T& twiddles) {
         UNROLL for (int i = 0; i < HALF; i++) {
             typename L::Lane x = v[2 * k * HALF + i];
             typename L::Lane t = factors.mul(m, v[2 * k * HALF + i + HALF], BOUND, T::FACTOR);
-            if (REDUCES) x = m.reduce(x);
+            if (REDUCES) x = m.reduce(x, BOUND);
             v[2 * k * HALF + i] = m.add(x, t);
             v[2 * k * HALF + i + HALF] = m.sub_product(x, t);
         }
@@ -128,55 +128,98 @@ DEVICE void forward_unit(const L& m, typename L::Lane* v, const T& twiddles) {
 // No scaling in this unit.
 struct Unscaled {};
 
-// The factor of the whole transform, alone and times the twiddle of the first layer.
+// The factor of the whole transform, alone and times the twiddles of the first layers: entry i is the factor times
+// entry i of the table.
 template <class L>
 struct Scaled {
-    typename L::Twiddle factor, twiddle;
+    const RnsFactor* factors;
+    DEVICE typename L::Twiddle alone(const L& m) const { return m.twiddle(load_constant(factors)); }
+    DEVICE typename L::Twiddle mirrored(const L& m, int j, int k) const {
+        return m.twiddle(load_constant(factors + (2 << j) - 1 - k));
+    }
 };
 
-// One unit backwards. Lanes start below `bound` and end below L::RESTED.
-template <int DEPTH, class L, class T, class S>
-DEVICE void inverse_unit(const L& m, typename L::Lane* v, int bound, const T& twiddles, const S& scale) {
-    int bounds[1 << DEPTH];
-    UNROLL for (int k = 0; k < 1 << DEPTH; k++) bounds[k] = bound;
-    UNROLL for (int j = DEPTH - 1; j >= 0; j--) {
-        const int half = 1 << (DEPTH - 1 - j);
-        UNROLL for (int k = 0; k < 1 << j; k++) {
-            Factors<L> factors = twiddles.at(m, j, k);
-            UNROLL for (int i = 0; i < half; i++) {
-                const int low = 2 * k * half + i, high = low + half;
-                UNROLL for (int side = low; side <= high; side += half) {
-                    if (L::too_large(bounds[side])) {
-                        v[side] = m.halve(v[side], bounds[side]);
-                        bounds[side] = L::halved(bounds[side]);
-                    }
-                }
-                typename L::Lane x = v[low], y = v[high];
-                const int difference = L::difference(bounds[low], bounds[high]), sum = L::sum(bounds[low], bounds[high]);
-                v[low] = m.add(x, y);
-                if constexpr (!same_type<S, Unscaled>) {
-                    if (j == 0) {
-                        v[low] = m.mul(v[low], scale.factor, sum, L::CENTRED);
-                        v[high] = m.mul(m.sub(y, x, bounds[low]), scale.twiddle, difference, L::CENTRED);
-                        bounds[low] = L::product(sum, L::CENTRED);
-                        bounds[high] = L::product(difference, L::CENTRED);
-                        continue;
-                    }
-                }
-                v[high] = factors.mul(m, m.sub(y, x, bounds[low]), difference, T::FACTOR);
-                bounds[low] = sum;
-                bounds[high] = L::product(difference, T::FACTOR);
+// Where lanes of a scaled unit take the factor: with the twiddle that they are multiplied by first, and the one lane that
+// is a sum through all layers at the end; or all of them in the last layer, where a product costs no more than the
+// twiddles that this takes.
+template <class L>
+DEVICE constexpr bool takes_factor(int j, int low) {
+    return L::ABSORBS ? low == 0 : j == 0;
+}
+
+// The bounds of lanes in a unit backwards: before each layer, after what has to be reduced there, and at the end. Lanes
+// start below BOUND; twiddles are below FACTOR.
+template <class L, int DEPTH, int BOUND, int FACTOR, bool SCALED>
+struct InverseBounds {
+    int before[DEPTH][1 << DEPTH], ready[DEPTH][1 << DEPTH], end[1 << DEPTH];
+
+    DEVICE constexpr InverseBounds() : before{}, ready{}, end{} {
+        for (int& lane : end) lane = BOUND;
+        for (int j = DEPTH - 1; j >= 0; j--) {
+            const int half = 1 << (DEPTH - 1 - j);
+            for (int low = 0; low < 1 << DEPTH; low++) {
+                const int high = low + half;
+                if (low & half) continue;
+                before[j][low] = end[low];
+                before[j][high] = end[high];
+                // The larger one first: often it is enough.
+                int large = end[low] > end[high] ? low : high, small = low + high - large;
+                if (L::too_large(end[low], end[high])) end[large] = L::reduced(end[large]);
+                if (L::too_large(end[low], end[high])) end[small] = L::reduced(end[small]);
+                ready[j][low] = end[low];
+                ready[j][high] = end[high];
+                const bool scaled = SCALED && takes_factor<L>(j, low % half);
+                const int sum = L::sum(ready[j][low], ready[j][high]);
+                end[low] = scaled && j == 0 ? L::product(sum, L::CENTRED) : sum;
+                end[high] = L::product(sum, scaled ? L::CENTRED : FACTOR);
             }
         }
     }
-    UNROLL for (int k = 0; k < 1 << DEPTH; k++) {
-        UNROLL for (int step = 0; step < 4; step++) {
-            if (bounds[k] > L::RESTED) {
-                v[k] = m.halve(v[k], bounds[k]);
-                bounds[k] = L::halved(bounds[k]);
-            }
-        }
+};
+// Reduces x from one bound to another in as many steps as it takes.
+template <int BOUND, int TO, class L>
+DEVICE typename L::Lane brought_down(const L& m, typename L::Lane x) {
+    if constexpr (BOUND <= TO) return x;
+    else return brought_down<L::reduced(BOUND), TO>(m, m.reduce(x, BOUND));
+}
+
+// The butterflies of node k of layer J, from pair LOW on.
+template <int DEPTH, int BOUND, int J, int LOW = 0, class L, class T, class S>
+DEVICE void inverse_node(const L& m, typename L::Lane* node, int k, const Factors<L>& factors, const T& twiddles,
+                         const S& scale) {
+    constexpr bool SCALED = !same_type<S, Unscaled>;
+    constexpr int HALF = 1 << (DEPTH - 1 - J), HIGH = LOW + HALF;
+    // Those of the first node stand for all.
+    constexpr InverseBounds<L, DEPTH, BOUND, T::FACTOR, SCALED> bounds;
+    constexpr int X = bounds.ready[J][LOW], Y = bounds.ready[J][HIGH], SUM = L::sum(X, Y);
+    typename L::Lane x = brought_down<bounds.before[J][LOW], X>(m, node[LOW]);
+    typename L::Lane y = brought_down<bounds.before[J][HIGH], Y>(m, node[HIGH]);
+    node[LOW] = m.add(x, y);
+    y = m.sub(y, x, X);
+    if constexpr (SCALED && takes_factor<L>(J, LOW)) {
+        node[HIGH] = m.mul(y, scale.mirrored(m, J, k), SUM, L::CENTRED);
+        if (J == 0) node[LOW] = m.mul(node[LOW], scale.alone(m), SUM, L::CENTRED);
+    } else {
+        node[HIGH] = factors.mul(m, y, SUM, T::FACTOR);
     }
+    if constexpr (LOW + 1 < HALF) inverse_node<DEPTH, BOUND, J, LOW + 1>(m, node, k, factors, twiddles, scale);
+}
+
+// One unit backwards, from layer J on.
+template <int DEPTH, int BOUND, int J = DEPTH - 1, class L, class T, class S>
+DEVICE void inverse_layers(const L& m, typename L::Lane* v, const T& twiddles, const S& scale) {
+    UNROLL for (int k = 0; k < 1 << J; k++)
+        inverse_node<DEPTH, BOUND, J>(m, v + (k << (DEPTH - J)), k, twiddles.at(m, J, k), twiddles, scale);
+    if constexpr (J > 0) inverse_layers<DEPTH, BOUND, J - 1>(m, v, twiddles, scale);
+}
+
+// The same without a factor; lanes end below L::RESTED.
+template <int DEPTH, int BOUND, int LANE = 0, class L, class T>
+DEVICE void inverse_unit(const L& m, typename L::Lane* v, const T& twiddles) {
+    if constexpr (LANE == 0) inverse_layers<DEPTH, BOUND>(m, v, twiddles, Unscaled{});
+    constexpr InverseBounds<L, DEPTH, BOUND, T::FACTOR, false> bounds;
+    v[LANE] = brought_down<bounds.end[LANE], L::RESTED>(m, v[LANE]);
+    if constexpr (LANE + 1 < 1 << DEPTH) inverse_unit<DEPTH, BOUND, LANE + 1>(m, v, twiddles);
 }
 
 // Lanes of one node in shared memory, PITCH words apart, padded so that groups meet different banks.

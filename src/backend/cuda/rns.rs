@@ -12,6 +12,9 @@ use crate::Result;
 /// Primes of a ring.
 pub(crate) const MAX_PRIMES: usize = 64;
 
+/// Factors that end an inverse transform, for each prime: one alone and times the twiddles of the first four layers.
+pub(crate) const SCALED: usize = 16;
+
 /// A constant factor with its Shoup quotient, in words of either class.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -264,6 +267,7 @@ fn defines(extra: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
         ("KARAT_SIZEOF_RNS_LAUNCH", size_of::<RnsLaunch>().to_string()),
         ("KARAT_SIZEOF_RNS_SCALARS", size_of::<RnsScalars>().to_string()),
         ("KARAT_RNS_MAX_PRIMES", MAX_PRIMES.to_string()),
+        ("KARAT_SCALED", SCALED.to_string()),
     ];
     all.extend(extra);
     all

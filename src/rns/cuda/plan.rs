@@ -7,7 +7,7 @@ use super::geometry::{Shape, lanes, shape};
 use crate::Result;
 use crate::arith::{Modulus, Word};
 use crate::backend::cuda::rns::{
-    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, ops_program, passes_program, transform_program,
+    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, SCALED, ops_program, passes_program, transform_program,
 };
 use crate::backend::cuda::{Device, Gpu, Limits, WordClass};
 use crate::ring::ntt::Ntt;
@@ -27,8 +27,8 @@ pub struct RnsPlan<D: Device, W> {
     pub(super) ops: D::Module,
     /// `n^-1`, for each prime.
     pub(super) scales: Vec<u64>,
-    /// The twiddle of the first layer, for each prime.
-    pub(super) first_twiddles: Vec<u64>,
+    /// One and the twiddles of the first layers, for each prime.
+    first_twiddles: Vec<[u64; SCALED]>,
     launch: RnsLaunch,
     pub(super) memory: D::Memory,
 }
@@ -36,6 +36,11 @@ pub struct RnsPlan<D: Device, W> {
 /// A factor modulo `q` in words of a class.
 pub(super) fn factor(word: WordClass, value: u64, q: u64) -> RnsFactor {
     RnsFactor { value, quotient: (((value as u128) << word.bits()) / q as u128) as u64 }
+}
+
+/// The residue of least magnitude.
+fn centred(value: u64, q: u64) -> f64 {
+    if value > q / 2 { -((q - value) as f64) } else { value as f64 }
 }
 
 /// `2^w mod q`.
@@ -71,10 +76,7 @@ fn prime(word: WordClass, m: &Modulus<u64>, scale: u64) -> RnsPrime {
 fn twiddles(lanes: Lanes, geometry: Option<&Geometry>, ntt: &Ntt, out: &mut Vec<u8>) {
     let q = ntt.modulus().value();
     let mut push = |value: u64| match lanes {
-        Lanes::Double => {
-            let centred = if value > q / 2 { -((q - value) as f64) } else { value as f64 };
-            out.extend(centred.to_le_bytes());
-        }
+        Lanes::Double => out.extend(centred(value, q).to_le_bytes()),
         Lanes::Shoup(word, _) => {
             let factor = factor(word, value, q);
             out.extend(&factor.value.to_le_bytes()[..word.bytes()]);
@@ -126,11 +128,14 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
             let scale = m.inv_vartime(n as u64 % q).unwrap_or(0);
             primes.push(prime(word, m, scale));
             scales.push(scale);
-            first_twiddles.push(ntt.zetas()[1]);
+            let mut first = [0; SCALED];
+            first.iter_mut().zip(ntt.zetas()).for_each(|(out, zeta)| *out = *zeta);
+            first[0] = 1;
+            first_twiddles.push(first);
             twiddles(lanes, geometry, &ntt, &mut tables);
         }
         let table_len = tables.len() / lanes.twiddle_bytes() / primes.len();
-        let factors = scaled(word, ring.primes(), &scales, &first_twiddles);
+        let factors = scaled(lanes, ring.primes(), &scales, &first_twiddles);
         let mut blob = Blob::new();
         let offsets = [blob.add(&primes), blob.add(&factors), blob.add(&tables)];
         let memory = blob.upload(device)?;
@@ -169,6 +174,11 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
         &self.ring
     }
 
+    /// What ends an inverse transform that is multiplied by these factors, one for each prime: see [`SCALED`].
+    pub(super) fn scaled(&self, factors: &[u64]) -> Vec<RnsFactor> {
+        scaled(self.lanes, self.ring.primes(), factors, &self.first_twiddles)
+    }
+
     /// A launch block for operands of these limbs, which are still missing.
     pub(super) fn launch(&self, limbs: Limbs, polys: usize) -> RnsLaunch {
         RnsLaunch { polys: polys as u32, limbs: limbs.count() as u32, q_limbs: limbs.q as u32, ..self.launch }
@@ -188,13 +198,17 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
     }
 }
 
-/// Factors that end an inverse transform: for each prime one, alone and times the first layer's twiddle.
-pub(super) fn scaled(word: WordClass, primes: &[u64], factors: &[u64], first_twiddles: &[u64]) -> Vec<RnsFactor> {
-    let pair = |((q, value), twiddle): ((&u64, &u64), &u64)| {
-        let product = (u128::from(*value) * u128::from(*twiddle) % u128::from(*q)) as u64;
-        [factor(word, *value, *q), factor(word, product, *q)]
+fn scaled(lanes: Lanes, primes: &[u64], factors: &[u64], first_twiddles: &[[u64; SCALED]]) -> Vec<RnsFactor> {
+    let of_prime = |((q, value), twiddles): ((&u64, &u64), &[u64; SCALED])| {
+        twiddles.map(|twiddle| {
+            let product = (u128::from(*value) * u128::from(twiddle) % u128::from(*q)) as u64;
+            match lanes {
+                Lanes::Double => RnsFactor { value: centred(product, *q).to_bits(), quotient: 0 },
+                _ => factor(lanes.word(), product, *q),
+            }
+        })
     };
-    primes.iter().zip(factors).zip(first_twiddles).flat_map(pair).collect()
+    primes.iter().zip(factors).zip(first_twiddles).flat_map(of_prime).collect()
 }
 
 impl<D: Device, W> fmt::Debug for RnsPlan<D, W> {

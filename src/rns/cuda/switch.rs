@@ -4,11 +4,11 @@ use core::fmt;
 use core::ops::Range;
 
 use super::blob::Blob;
-use super::plan::{RnsPlan, factor, montgomery, scaled};
+use super::plan::{RnsPlan, factor, montgomery};
 use super::transform::after;
 use crate::Result;
 use crate::arith::{Modulus, Word};
-use crate::backend::cuda::rns::{MAX_PRIMES, RnsConvert, RnsFactor, RnsLaunch, RnsScalars, RnsView};
+use crate::backend::cuda::rns::{MAX_PRIMES, RnsConvert, RnsFactor, RnsLaunch, RnsScalars, RnsView, SCALED};
 use crate::backend::cuda::{Device, Gpu, Memory};
 use crate::rns::convert::{ConversionTables, KeySwitchTables, ModDownTables, Owner};
 use crate::rns::{Limbs, Rounding};
@@ -195,7 +195,7 @@ impl<D: Device> KeySwitch<D> {
         }
         let mut blob = Blob::new();
         let convert = rows.add(&mut blob);
-        let factors = blob.add(&scaled(plan.lanes.word(), plan.ring.primes(), &values, &plan.first_twiddles));
+        let factors = blob.add(&plan.scaled(&values));
         let special = tables.special.iter().enumerate();
         let special: Vec<RnsFactor> =
             special.map(|(i, product)| factor(plan.lanes.word(), *product, plan.ring.prime(i))).collect();
@@ -238,7 +238,7 @@ impl<D: Device> ModDown<D> {
         }
         let mut blob = Blob::new();
         let convert = Rows::of(plan, conversion)?.add(&mut blob);
-        let factors = blob.add(&scaled(word, plan.ring.primes(), &values, &plan.first_twiddles));
+        let factors = blob.add(&plan.scaled(&values));
         let inverses = blob.add(&scalars[..]);
         let memory = blob.upload(gpu.device())?;
         let base = memory.address();
@@ -348,7 +348,7 @@ impl<D: Device> Gpu<D> {
             let coefficients = RnsView { words: scratch, stride: dropped as u64 };
             let from = after::<W>(a, n, md.kept.count());
             let limbs = Limbs { q: md.limbs.q - md.kept.q, p: md.limbs.p };
-            let factors = md.factors + (2 * md.kept.q * size_of::<RnsFactor>()) as u64;
+            let factors = md.factors + (SCALED * md.kept.q * size_of::<RnsFactor>()) as u64;
             let launch = plan.launch_from(md.kept.q, limbs, polys);
             self.rns_inverse(plan, &RnsLaunch { a: from, out: coefficients, factors, ..launch })?;
             let convert = RnsConvert { digits: scratch, ..md.convert };

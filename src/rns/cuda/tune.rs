@@ -5,7 +5,9 @@
 
 use super::geometry::{automatic, lanes};
 use crate::backend::Erase;
-use crate::backend::cuda::rns::{Geometry, Lanes, NttVariant, RnsLaunch, RnsPrime, RnsView, Scheme, transform_program};
+use crate::backend::cuda::rns::{
+    Geometry, Lanes, NttVariant, RnsFactor, RnsLaunch, RnsPrime, RnsView, SCALED, Scheme, transform_program,
+};
 use crate::backend::cuda::{Cuda, Device, Driver, DriverModule, Graph, Memory, NttShape, Program};
 use crate::rns::MAX_PRIMES;
 use crate::{Error, Result};
@@ -47,7 +49,7 @@ struct Parts {
 }
 
 /// Registers of a thread that blocks a multiprocessor are chosen for; and the registers there are.
-const REGISTERS: [u32; 5] = [128, 96, 80, 64, 48];
+const REGISTERS: [u32; 8] = [128, 104, 96, 88, 80, 72, 64, 48];
 const ALL_REGISTERS: u32 = 1 << 16;
 /// Threads that a multiprocessor holds.
 const MOST_THREADS: u32 = 1 << 11;
@@ -57,7 +59,7 @@ const REPEATS: u32 = 20;
 const SAMPLES: usize = 9;
 
 /// How many of the best columns and rows are tried together.
-const FINALISTS: usize = 3;
+const FINALISTS: usize = 4;
 
 /// Blocks a multiprocessor for these registers a thread, each once, and no bound.
 fn occupancies(threads: u32) -> Vec<u32> {
@@ -139,7 +141,8 @@ impl<'a> Search<'a> {
         // As long as any shape's tables.
         let tables = 2 * (lanes.twiddle_bytes() << case.log_n) * case.primes;
         let device = gpu.device();
-        let constants = case.primes * size_of::<RnsPrime>();
+        // As long as the primes and as the factors.
+        let constants = case.primes * size_of::<RnsPrime>().max(SCALED * size_of::<RnsFactor>());
         let memory = [words, tables, constants].map(|bytes| device.alloc(bytes, Erase::No));
         let memory = memory.into_iter().collect::<Result<Vec<_>>>()?;
         let [words, tables, constants] = [0, 1, 2].map(|i| memory[i].address());
