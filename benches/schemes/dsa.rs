@@ -8,10 +8,9 @@ use std::hint::black_box;
 use std::path::Path;
 
 use aws_lc_rs::signature::{PqdsaKeyPair, UnparsedPublicKey};
-use karat::Cpu;
 use karat::schemes::mldsa::{MlDsa44, MlDsa65, MlDsa87};
 
-use crate::measure::{Bench, call};
+use crate::measure::{Bench, call, cpu};
 
 const SEED: [u8; 32] = [0; 32];
 const ZERO: [u8; 32] = [0; 32];
@@ -35,7 +34,7 @@ macro_rules! parameter_set {
 
         let messages: &'static [Vec<u8>] = messages($name).leak();
         let first = &messages[0];
-        let dsa = $Own::new(Cpu::new()).expect("the ring");
+        let dsa = $Own::new(cpu()).expect("the ring");
         let (pk, sk) = dsa.keygen(&SEED);
         let key = dsa.signing_key(&sk).expect("a good key");
         let public = dsa.verification_key(&pk).expect("a good key");

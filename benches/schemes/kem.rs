@@ -5,10 +5,9 @@
 
 use std::hint::black_box;
 
-use karat::Cpu;
 use karat::schemes::mlkem::{MlKem512, MlKem768, MlKem1024};
 
-use crate::measure::{Bench, call};
+use crate::measure::{Bench, call, cpu};
 
 const D: [u8; 32] = [1; 32];
 const Z: [u8; 32] = [2; 32];
@@ -30,7 +29,7 @@ macro_rules! parameter_set {
         use fips203::traits::{Decaps, Encaps, KeyGen, SerDes};
         use ml_kem::kem::{Decapsulate, KeyExport};
 
-        let kem = $Own::new(Cpu::new()).expect("the ring");
+        let kem = $Own::new(cpu()).expect("the ring");
         let (ek, dk) = kem.keygen(&D, &Z);
         let (ciphertext, secret) = kem.encaps(&ek, &M).expect("a good key");
         let key = kem.decapsulation_key(&dk).expect("a good key");

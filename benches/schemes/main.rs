@@ -3,7 +3,7 @@
 //! Each operation is checked first, then all implementations are timed in turn, many short rounds each; the table shows
 //! medians and the ratio to karat's (above 1: karat is faster). Messages that are signed are those of CCTV's benchmark,
 //! whose numbers of rejections are representative, where `KARAT_VECTORS` names their folder. `--json FILE` writes the
-//! same rows; any other argument is a filter on `scheme/operation`.
+//! same rows; any other argument is a filter on `scheme/operation`. `KARAT_BACKEND` names karat's level.
 //!
 //! ```text
 //! cargo bench --features bench-schemes --bench schemes -- [--json FILE] [FILTER]

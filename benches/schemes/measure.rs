@@ -2,6 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use karat::Cpu;
+use karat::backend::cpu::Level;
+
+/// The CPU at the level that `KARAT_BACKEND` names, the fastest without it.
+pub fn cpu() -> Cpu {
+    let Some(name) = std::env::var("KARAT_BACKEND").ok().filter(|name| name != "auto") else { return Cpu::new() };
+    let level = Level::ALL.into_iter().find(|level| level.name() == name).expect("a level of the CPU");
+    Cpu::with_level(level).expect("a level that this CPU has")
+}
+
 /// An implementation of one operation.
 pub struct Call<'a> {
     pub name: &'static str,
