@@ -6,6 +6,10 @@ cd "$(dirname "$0")"
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 tools=$(rustc --print sysroot)/lib/rustlib/$host/bin
+[ -x "$tools/llvm-cov" ] || {
+    echo "llvm-cov is missing: rustup component add llvm-tools"
+    exit 1
+}
 target=${CARGO_TARGET_DIR:-target}/coverage
 features=${FEATURES:-cuda}
 RUSTFLAGS="-C instrument-coverage --cfg fuzzing" CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
@@ -26,9 +30,12 @@ report() { # name, profiles
 targets=("$@")
 [ $# -gt 0 ] || targets=($(cd seeds && ls))
 for name in "${targets[@]}"; do
+    # A feature that was left out.
+    [ "$name" = emulated_kernels ] && [[ $features != *emulation* ]] && continue
     folders=("seeds/$name")
     [ -d "corpus/$name" ] && folders+=("corpus/$name")
-    KARAT_FUZZ=$name LLVM_PROFILE_FILE="$profiles/$name-%p.profraw" "$program" -runs=0 "${folders[@]}" >/dev/null 2>&1
+    log=$(KARAT_FUZZ=$name LLVM_PROFILE_FILE="$profiles/$name-%p.profraw" "$program" -runs=0 "${folders[@]}" 2>&1) ||
+        { printf '%s\n' "$name:" "$log" | tail -20; exit 1; }
     report "$name" "$profiles/$name"-*.profraw
 done
 report all "$profiles"/*.profraw
