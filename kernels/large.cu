@@ -5,57 +5,14 @@
 // Layer FIRST has 2^FIRST nodes, the rows, of 2^(LOG - FIRST) lanes; a column takes one lane of each. Lanes between the
 // launches are lazy.
 
-#include "launch.cuh"
-
-#if KARAT_DOUBLE_PRECISION
-#include "class53.cuh"
-#else
-#include "class64.cuh"
-#endif
+#include "passes.cuh"
 
 constexpr u32 LOG = KARAT_LOG, FIRST = KARAT_FIRST, REST = LOG - FIRST;
 constexpr u32 COLUMNS = 16;           // of a block
 constexpr u32 ROWS_THREADS = 128;     // of a block of rows
 // Blocks of rows that a multiprocessor holds at once: bounds the registers.
-constexpr u32 ROWS_BLOCKS = KARAT_DOUBLE_PRECISION ? 4 : 3;
+constexpr u32 ROWS_BLOCKS = KARAT_CLASS == 53 ? 4 : 3;
 static_assert(FIRST >= 5 && FIRST <= 8 && REST >= 5 && REST <= 8, "two passes of at most four layers");
-
-// Up to four layers on 16 lanes: 16 >> DEPTH nodes, the first of which is `node`, 2^layer included.
-// Canonical lanes need not be brought down first.
-template <u32 DEPTH, bool CANONICAL = false>
-DEVICE void forward_pass(const Field& f, Lane (&x)[16], const Zeta* zetas, u32 node) {
-    if (!CANONICAL) {
-        UNROLL for (u32 i = 0; i < 16; i++) x[i] = f.begin_forward(x[i]);
-    }
-    UNROLL for (u32 s = 0; s < DEPTH; s++) {
-        const u32 half = 1 << (DEPTH - 1 - s);
-        UNROLL for (u32 k = 0; k < 16; k++) {
-            if (k & half) continue;
-            f.forward(x[k], x[k + half], zetas[(node << s) + (k >> (DEPTH - s))]);
-        }
-    }
-}
-
-template <u32 DEPTH, u32 LEFT = DEPTH>
-DEVICE void inverse_pass(const Field& f, Lane (&x)[16], const Zeta* zetas, u32 node) {
-    const u32 half = 1 << (DEPTH - LEFT);
-    UNROLL for (u32 k = 0; k < 16; k++) {
-        if (k & half) continue;
-        f.template inverse<DEPTH, LEFT>(x[k], x[k + half], zetas[(node << (LEFT - 1)) + (k >> (DEPTH - LEFT + 1))]);
-    }
-    if constexpr (LEFT > 1) {
-        inverse_pass<DEPTH, LEFT - 1>(f, x, zetas, node);
-    } else {
-        // A lane that was multiplied last has not grown since; of four layers only three let it grow.
-        UNROLL for (u32 k = 0; k < 16; k++) {
-            u32 doublings = 0;
-            while (doublings < DEPTH && doublings < 3 && !(k >> (DEPTH - 1 - doublings) & 1)) doublings++;
-            x[k] = f.end_inverse(x[k], doublings);
-        }
-    }
-}
-
-DEVICE const Zeta* table(const void* base) { return static_cast<const Zeta*>(base); }
 
 // Where a thread of a column works: lane i of the first pass is row i * PART + part, of the second row 16 * part + i.
 constexpr u32 PART = 1 << (FIRST - 4);
@@ -83,11 +40,11 @@ KERNEL_BOUNDS(forward_columns, Launch, COLUMNS * PART, 2) {
     from += ((c.polynomial < launch.count ? c.polynomial : c.polynomial - launch.count) << LOG) + c.column;
     Lane x[16];
     UNROLL for (u32 i = 0; i < 16; i++) x[i] = f.enter(from[Column::at(i * PART + c.part)]);
-    forward_pass<4, true>(f, x, table(launch.zetas), 1);
+    forward_pass<4, 0, true>(f, x, Nodes{table(launch.zetas), 1});
     UNROLL for (u32 i = 0; i < 16; i++) shared[(i * PART + c.part) * COLUMNS + c.inside] = x[i];
     sync_block();
     UNROLL for (u32 i = 0; i < 16; i++) x[i] = shared[(16 * c.part + i) * COLUMNS + c.inside];
-    forward_pass<FIRST - 4>(f, x, table(launch.zetas), 16 + (16 * c.part >> (FIRST - 4)));
+    forward_pass<FIRST - 4>(f, x, Nodes{table(launch.zetas), 16 + (16 * c.part >> (FIRST - 4))});
     Lane* to = static_cast<Lane*>(launch.out) + (c.polynomial << LOG) + c.column;
     UNROLL for (u32 i = 0; i < 16; i++) to[Column::at(16 * c.part + i)] = x[i];
 }
@@ -101,11 +58,11 @@ KERNEL_BOUNDS(inverse_columns, Launch, COLUMNS * PART, 2) {
     const Lane* from = static_cast<const Lane*>(launch.a) + (c.polynomial << LOG) + c.column;
     Lane x[16];
     UNROLL for (u32 i = 0; i < 16; i++) x[i] = from[Column::at(16 * c.part + i)];
-    inverse_pass<FIRST - 4>(f, x, table(launch.inverse_zetas), 16 + (16 * c.part >> (FIRST - 4)));
+    inverse_pass<FIRST - 4>(f, x, Nodes{table(launch.inverse_zetas), 16 + (16 * c.part >> (FIRST - 4))});
     UNROLL for (u32 i = 0; i < 16; i++) shared[(16 * c.part + i) * COLUMNS + c.inside] = x[i];
     sync_block();
     UNROLL for (u32 i = 0; i < 16; i++) x[i] = shared[(i * PART + c.part) * COLUMNS + c.inside];
-    inverse_pass<4>(f, x, table(launch.inverse_zetas), 1);
+    inverse_pass<4>(f, x, Nodes{table(launch.inverse_zetas), 1});
     u64* to = static_cast<u64*>(launch.out) + (c.polynomial << LOG) + c.column;
     UNROLL for (u32 i = 0; i < 16; i++) to[Column::at(i * PART + c.part)] = f.leave(x[i]);
 }
@@ -114,7 +71,6 @@ KERNEL_BOUNDS(inverse_columns, Launch, COLUMNS * PART, 2) {
 // 16 * part + i.
 constexpr u32 SHARE = 1 << (REST - 4);
 constexpr u32 REGION = (1 << REST) + (1 << (REST - 4)) + 1;
-DEVICE u32 padded_index(u32 i) { return i + (i >> 4); }
 
 KERNEL_BOUNDS(product_rows, Launch, ROWS_THREADS, ROWS_BLOCKS) {
     DYN_SHARED(Lane, shared);
@@ -131,23 +87,23 @@ KERNEL_BOUNDS(product_rows, Launch, ROWS_THREADS, ROWS_BLOCKS) {
     ROLL for (u32 factor = 0; factor < 2; factor++) {
         const Lane* from = static_cast<const Lane*>(factor ? launch.b : launch.a) + (row << REST);
         UNROLL for (u32 i = 0; i < 16; i++) x[i] = from[i * SHARE + part];
-        forward_pass<4>(f, x, table(launch.zetas), outer);
+        forward_pass<4>(f, x, Nodes{table(launch.zetas), outer});
         sync_warp();
         UNROLL for (u32 i = 0; i < 16; i++) region[padded_index(i * SHARE + part)] = x[i];
         sync_warp();
         UNROLL for (u32 i = 0; i < 16; i++) x[i] = region[padded_index(16 * part + i)];
-        forward_pass<REST - 4>(f, x, table(launch.zetas), inner);
+        forward_pass<REST - 4>(f, x, Nodes{table(launch.zetas), inner});
         if (factor == 0) {
             UNROLL for (u32 i = 0; i < 16; i++) kept[padded_index(16 * part + i)] = x[i];
         }
     }
     UNROLL for (u32 i = 0; i < 16; i++) x[i] = f.point(x[i], kept[padded_index(16 * part + i)]);
-    inverse_pass<REST - 4>(f, x, table(launch.inverse_zetas), inner);
+    inverse_pass<REST - 4>(f, x, Nodes{table(launch.inverse_zetas), inner});
     sync_warp();
     UNROLL for (u32 i = 0; i < 16; i++) region[padded_index(16 * part + i)] = x[i];
     sync_warp();
     UNROLL for (u32 i = 0; i < 16; i++) x[i] = region[padded_index(i * SHARE + part)];
-    inverse_pass<4>(f, x, table(launch.inverse_zetas), outer);
+    inverse_pass<4>(f, x, Nodes{table(launch.inverse_zetas), outer});
     Lane* to = static_cast<Lane*>(launch.out) + (row << REST);
     UNROLL for (u32 i = 0; i < 16; i++) to[i * SHARE + part] = x[i];
 }

@@ -1,6 +1,8 @@
-// Residues for large.cu in double precision, q < 2^50: integers, balanced around 0, exact by fused multiply-add. A
+// Residues for passes.cuh in double precision, q < 2^50: integers, balanced around 0, exact by fused multiply-add. A
 // product is brought to |r| <= q / 2 and a little; |x| stays below 4q.
 #pragma once
+
+#include "launch.cuh"
 
 typedef double Lane;
 typedef double Zeta;
@@ -51,6 +53,22 @@ struct Field {
     DEVICE Lane end_inverse(Lane x, u32) const { return reduce(x); }
 
     DEVICE Lane point(Lane x, Lane y) const { return times(reduce(x), reduce(y)); }
+
+    // For sums of at most 16 products at a point.
+    DEVICE Lane factor(Lane x) const { return reduce(x); }
+    DEVICE Lane wrapped(Lane x, Zeta zeta, bool negative) const {
+        double r = times(x, zeta);
+        return negative ? -r : r;
+    }
+    struct Sum {
+        double sum = 0;
+        u32 count = 0;
+        DEVICE void add(const Field& f, Lane x, Lane y) {
+            sum += f.times(x, y);
+            if (++count % 4 == 0) sum = f.reduce(sum);
+        }
+        DEVICE Lane finish(const Field& f) const { return f.reduce(sum); }
+    };
 
     // Scaled, canonical.
     DEVICE u64 leave(Lane x) const {

@@ -53,6 +53,36 @@ DEVICE double double_of(u32 high, u32 low) { return __hiloint2double(static_cast
 DEVICE u32 low_word(double x) { return static_cast<u32>(__double2loint(x)); }
 DEVICE u32 shuffle_xor(u32 value, u32 lanes) { return __shfl_xor_sync(0xffffffffu, value, lanes); }
 
+// Blocks of a cluster see each other's shared memory. All threads arrive, and none goes on behind its wait before all
+// have: first of all, so that every block is there; and once more before one ends that others may still write to.
+#if __CUDA_ARCH__ >= 900
+DEVICE u32 cluster_rank() {
+    u32 rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
+DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+// Writes where `at` is in the shared memory of another block of the cluster.
+template <class T>
+DEVICE void store_in_block(T* at, u32 rank, T value) {
+    u32 here = static_cast<u32>(__cvta_generic_to_shared(at)), there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+    if constexpr (sizeof(T) == 8)
+        asm volatile("st.shared::cluster.b64 [%0], %1;" ::"r"(there), "l"(__builtin_bit_cast(u64, value)) : "memory");
+    else asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(there), "r"(__builtin_bit_cast(u32, value)) : "memory");
+}
+#else
+// Devices without clusters are never given such a kernel; its text compiles for them nevertheless.
+DEVICE u32 cluster_rank() { return 0; }
+DEVICE void cluster_arrive() {}
+DEVICE void cluster_wait() { sync_block(); }
+template <class T>
+DEVICE void store_in_block(T* at, u32, T value) {
+    *at = value;
+}
+#endif
+
 // A kernel that was launched early waits for the launch before; and lets the next one start.
 DEVICE void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900

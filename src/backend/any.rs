@@ -25,6 +25,9 @@ pub enum AnyBackend {
     /// An NVIDIA GPU.
     #[cfg(feature = "cuda")]
     Cuda(Cuda),
+    /// All NVIDIA GPUs of this machine.
+    #[cfg(feature = "cuda")]
+    CudaAll(cuda::Gpus<cuda::Driver>),
 }
 
 /// A buffer of [`AnyBackend`].
@@ -36,6 +39,9 @@ pub enum AnyBuffer<W> {
     /// A GPU's memory.
     #[cfg(feature = "cuda")]
     Cuda(cuda::DeviceBuffer<cuda::Driver, W>),
+    /// The memory of several GPUs.
+    #[cfg(feature = "cuda")]
+    CudaAll(cuda::GpusBuffer<cuda::Driver, W>),
 }
 
 /// A plan of [`AnyBackend`].
@@ -49,6 +55,9 @@ pub enum AnyPlan {
     /// For an NVIDIA GPU.
     #[cfg(feature = "cuda")]
     Cuda(alloc::boxed::Box<cuda::Plan<cuda::Driver>>),
+    /// For several NVIDIA GPUs.
+    #[cfg(feature = "cuda")]
+    CudaAll(alloc::vec::Vec<cuda::Plan<cuda::Driver>>),
 }
 
 /// Calls one method on the backend, plan and buffers that belong together; those of another backend are an error.
@@ -59,6 +68,8 @@ macro_rules! dispatch {
             (AnyBackend::Cpu($b), AnyPlan::Cpu($p), $(AnyBuffer::Host($buffer)),*) => $call,
             #[cfg(feature = "cuda")]
             (AnyBackend::Cuda($b), AnyPlan::Cuda($p), $(AnyBuffer::Cuda($buffer)),*) => $call,
+            #[cfg(feature = "cuda")]
+            (AnyBackend::CudaAll($b), AnyPlan::CudaAll($p), $(AnyBuffer::CudaAll($buffer)),*) => $call,
             #[allow(unreachable_patterns)]
             _ => Err(Error::Foreign("backends")),
         }
@@ -74,6 +85,8 @@ macro_rules! copy {
             #[cfg(feature = "cuda")]
             (AnyBackend::Cuda($b), AnyBuffer::Cuda($buffer)) => $call,
             #[cfg(feature = "cuda")]
+            (AnyBackend::CudaAll($b), AnyBuffer::CudaAll($buffer)) => $call,
+            #[cfg(feature = "cuda")]
             _ => Err(Error::Foreign("backends")),
         }
     };
@@ -86,6 +99,8 @@ impl Backend for AnyBackend {
             Self::Cpu(b) => b.name(),
             #[cfg(feature = "cuda")]
             Self::Cuda(b) => b.name(),
+            #[cfg(feature = "cuda")]
+            Self::CudaAll(_) => "cuda:all",
         }
     }
 
@@ -97,6 +112,8 @@ impl Backend for AnyBackend {
             Self::Cpu(b) => b.alloc(len, erase).map(AnyBuffer::Host),
             #[cfg(feature = "cuda")]
             Self::Cuda(b) => b.alloc(len, erase).map(AnyBuffer::Cuda),
+            #[cfg(feature = "cuda")]
+            Self::CudaAll(b) => b.alloc(len, erase).map(AnyBuffer::CudaAll),
         }
     }
 
@@ -114,6 +131,8 @@ impl Backend for AnyBackend {
             Self::Cpu(b) => b.synchronize(),
             #[cfg(feature = "cuda")]
             Self::Cuda(b) => b.synchronize(),
+            #[cfg(feature = "cuda")]
+            Self::CudaAll(b) => b.synchronize(),
         }
     }
 }
@@ -127,6 +146,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
             Self::Cpu(b) => b.plan(ring).map(AnyPlan::Cpu),
             #[cfg(feature = "cuda")]
             Self::Cuda(b) => b.plan(ring).map(|plan| AnyPlan::Cuda(alloc::boxed::Box::new(plan))),
+            #[cfg(feature = "cuda")]
+            Self::CudaAll(b) => b.plan(ring).map(AnyPlan::CudaAll),
         }
     }
 
@@ -136,6 +157,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
             AnyPlan::Cpu(p) => p.ntt_words(),
             #[cfg(feature = "cuda")]
             AnyPlan::Cuda(p) => p.ntt_words(),
+            #[cfg(feature = "cuda")]
+            AnyPlan::CudaAll(p) => p.first().map_or(0, cuda::Plan::ntt_words),
         }
     }
 
@@ -145,6 +168,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
             AnyPlan::Cpu(p) => p.prepared_words(),
             #[cfg(feature = "cuda")]
             AnyPlan::Cuda(p) => p.prepared_words(),
+            #[cfg(feature = "cuda")]
+            AnyPlan::CudaAll(p) => p.first().map_or(0, cuda::Plan::prepared_words),
         }
     }
 
@@ -154,6 +179,8 @@ impl<R: Ring> RingMul<R> for AnyBackend {
             AnyPlan::Cpu(p) => p.max_terms(),
             #[cfg(feature = "cuda")]
             AnyPlan::Cuda(p) => p.max_terms(),
+            #[cfg(feature = "cuda")]
+            AnyPlan::CudaAll(p) => p.first().map_or(0, cuda::Plan::max_terms),
         }
     }
 

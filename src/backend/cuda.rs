@@ -4,13 +4,16 @@
 //! compiler (NVRTC) are loaded at run time too: a build with this backend runs anywhere, and says in words what is
 //! missing. Everything above [`Device`] knows no driver, so that tests run the same kernels on a CPU.
 
+mod all;
 mod buffer;
 mod cache;
+mod cluster;
 mod device;
 mod driver;
 mod graph;
 mod jit;
 mod large;
+mod long;
 pub(crate) mod ntt_variant;
 mod ops;
 mod params;
@@ -22,13 +25,16 @@ mod probe;
 pub(crate) mod rns;
 mod source;
 mod tables;
+mod traffic;
 mod tune;
 mod tuning;
 mod variant;
 mod warp;
 
+pub use all::{Gpus, GpusBuffer};
 pub use buffer::DeviceBuffer;
 pub use cache::{build_pack, pack_file, packed};
+pub use cluster::ClusterShape;
 pub use device::{Device, Grid, Limits, Memory, Pinned, Scratch, not_recordable};
 pub use driver::{Driver, DriverGraph, DriverMemory, DriverModule, DriverPinned, Event};
 pub use graph::Graph;
@@ -39,8 +45,9 @@ pub use pinned::PinnedBuffer;
 pub use plan::Plan;
 pub use probe::{DeviceInfo, devices, nvrtc_version};
 pub use source::{Family, Program, WordClass, programs};
+pub use traffic::Traffic;
 pub use tune::Measured;
-pub use tuning::{NttShape, Tuning, WarpTuning};
+pub use tuning::{NttShape, ProductChoice, Tuning, WarpTuning};
 pub use variant::Variant;
 
 use super::{Backend, Erase, expect_len};

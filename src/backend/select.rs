@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 impl AnyBackend {
     /// The backend of this name: `auto`, `scalar`, `avx2`, `avx512` or `reference`; with the feature `cuda` also
-    /// `cuda`, and `cuda:i` for the GPU of number `i`.
+    /// `cuda`, `cuda:i` for the GPU of number `i`, and `cuda:all`, which splits each batch over all GPUs.
     ///
     /// `auto` is the fastest level of this CPU; it never moves data to another device.
     ///
@@ -21,12 +21,14 @@ impl AnyBackend {
             return super::cuda::Cuda::new(ordinal).map(Self::Cuda);
         }
         match name {
+            #[cfg(feature = "cuda")]
+            "cuda:all" => super::cuda::Gpus::all().map(Self::CudaAll),
             "auto" => Ok(Self::Cpu(Cpu::new())),
             "reference" => Ok(Self::Reference(Reference)),
             _ => match Level::ALL.into_iter().find(|level| level.name() == name) {
                 Some(level) => Cpu::with_level(level).map(Self::Cpu),
                 None if cfg!(feature = "cuda") => {
-                    unavailable("this build knows auto, scalar, avx2, avx512, cuda, cuda:i and reference")
+                    unavailable("this build knows auto, scalar, avx2, avx512, cuda, cuda:i, cuda:all and reference")
                 }
                 None if name.starts_with("cuda") => unavailable("this build lacks the feature `cuda`"),
                 None => unavailable("this build knows auto, scalar, avx2, avx512 and reference"),
@@ -94,6 +96,8 @@ mod tests {
     fn a_missing_gpu_is_an_error_in_words() {
         let error = AnyBackend::from_name("cuda:4096").unwrap_err();
         assert!(matches!(error, Error::BackendUnavailable { .. }), "{error}");
+        // Without a GPU the whole set is missing too.
+        assert_eq!(AnyBackend::from_name("cuda:all").is_ok(), AnyBackend::from_name("cuda").is_ok());
         let error = AnyBackend::from_name("cuda:one").unwrap_err();
         assert!(error.to_string().contains("cuda:i"), "{error}");
     }

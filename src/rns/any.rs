@@ -128,7 +128,7 @@ impl<W: Word> RnsMul<W> for AnyBackend {
             Self::Cuda(b) => b.rns_plan(ring).map(AnyRnsPlan::Cuda),
             _ => Err(Error::Unsupported {
                 what: "RNS arithmetic on this backend",
-                reason: "use scalar, avx2, avx512, cuda or auto".into(),
+                reason: "use scalar, avx2, avx512, cuda, cuda:i or auto".into(),
             }),
         }
     }

@@ -16,6 +16,7 @@ typedef unsigned long long u64;
 // Where the running thread is.
 struct Position {
     u32 thread, threads, block, blocks;
+    u32 rank;  // of the block in its cluster
 };
 
 extern thread_local Position position;
@@ -25,6 +26,10 @@ void* dynamic_shared();
 void sync_block(const void* site);
 void sync_warp(const void* site);
 u32 shuffle_xor(u32 value, u32 lanes);
+void cluster_arrive();
+void cluster_wait(const void* site);
+// The same place in the shared memory of another block of the cluster.
+void* in_block(void* at, u32 rank);
 
 typedef void (*Body)(const void* launch);
 
@@ -57,6 +62,14 @@ struct Kernel {
 #define sync_block() (emulation::sync_block(({ __label__ here; here: &&here; })))
 #define sync_warp() (emulation::sync_warp(({ __label__ here; here: &&here; })))
 #define shuffle_xor(value, lanes) (emulation::shuffle_xor(value, lanes))
+#define cluster_rank() (emulation::position.rank)
+#define cluster_arrive() (emulation::cluster_arrive())
+#define cluster_wait() (emulation::cluster_wait(({ __label__ here; here: &&here; })))
+
+template <class T>
+DEVICE void store_in_block(T* at, emulation::u32 rank, T value) {
+    *static_cast<T*>(emulation::in_block(at, rank)) = value;
+}
 
 inline emulation::u32 mul_hi(emulation::u32 a, emulation::u32 b) {
     return static_cast<emulation::u32>(static_cast<emulation::u64>(a) * b >> 32);

@@ -1,7 +1,7 @@
 //! karat's CUDA kernels on a CPU.
 //!
 //! The same `.cu` files that NVRTC compiles for a GPU are compiled here as C++20 and run thread by thread: one fiber
-//! a thread, blocks one after another. Every load and store passes a detector, which reports races between threads
+//! a thread, blocks (or clusters of them) one after another. Every load and store passes a detector, which reports races between threads
 //! and blocks, accesses outside buffers, uninitialised shared memory and barriers that not all threads reach, also
 //! where the result happens to be right. A report becomes a [`karat::Error::Device`].
 //!
@@ -29,6 +29,7 @@ unsafe extern "C" {
         blocks: u32,
         threads: u32,
         shared: u32,
+        cluster: u32,
         launch: *const c_void,
         launch_bytes: usize,
         detect: c_int,
@@ -211,6 +212,7 @@ unsafe impl Device for Emulated {
                 grid.blocks,
                 grid.threads,
                 grid.shared,
+                grid.cluster,
                 launch.as_ptr().cast(),
                 launch.len(),
                 self.settings.detect.into(),

@@ -11,7 +11,7 @@ use crate::stream::Family;
 
 unsafe extern "C" {
     fn emulation_alloc(bytes: usize) -> *mut c_void;
-    fn emulation_free(at: *mut c_void);
+    fn emulation_free(at: *mut c_void, read: *mut u64, written: *mut u64);
 }
 
 /// Memory of the emulated device.
@@ -32,6 +32,10 @@ pub struct Freed {
     pub erase: Erase,
     /// What it held when it was given back.
     pub contents: Vec<u8>,
+    /// Bytes that kernels read and wrote there while the detector was on.
+    pub read: u64,
+    /// As above.
+    pub written: u64,
 }
 
 // SAFETY: owned memory; the device writes to it as its owners let it.
@@ -86,9 +90,13 @@ impl Drop for Block {
             if self.erase == Erase::OnDrop {
                 std::ptr::write_bytes(self.at.cast::<u8>(), 0, self.bytes);
             }
-            let contents = std::slice::from_raw_parts(self.at.cast::<u8>(), self.bytes);
-            self.family.note(|| Freed { erase: self.erase, contents: contents.to_vec() });
-            emulation_free(self.at);
+            let kept =
+                self.family.watches().then(|| std::slice::from_raw_parts(self.at.cast::<u8>(), self.bytes).to_vec());
+            let (mut read, mut written) = (0, 0);
+            emulation_free(self.at, &raw mut read, &raw mut written);
+            if let Some(contents) = kept {
+                self.family.note(Freed { erase: self.erase, contents, read, written });
+            }
         }
     }
 }

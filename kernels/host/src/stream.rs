@@ -25,9 +25,13 @@ impl Family {
         lock(&self.0).clone().unwrap_or_default()
     }
 
-    pub fn note(&self, freed: impl FnOnce() -> Freed) {
+    pub fn watches(&self) -> bool {
+        lock(&self.0).is_some()
+    }
+
+    pub fn note(&self, freed: Freed) {
         if let Some(all) = &mut *lock(&self.0) {
-            all.push(freed());
+            all.push(freed);
         }
     }
 }

@@ -124,6 +124,34 @@ fn large_rings_in_three_launches() {
     }
 }
 
+#[test]
+fn large_rings_in_clusters() {
+    let Some(gpu) = gpu() else { return };
+    for variant in ["product:cluster", "product:cluster/4/8/0", "product:cluster/8/16/2", "product:cluster/16/16/0"] {
+        let gpu = gpu.clone().with_variant(Variant::parse(variant).unwrap());
+        for log in 13..=16 {
+            for q in ["1152921504606584833", "1125899903827969"] {
+                products_agree::<u64>(&gpu, &format!("q={q},f=x^{}+1", 1u32 << log), 45);
+            }
+            products_agree::<u32>(&gpu, &format!("q=268369921,f=x^{}+1,alpha=4", 1u32 << log), 45);
+        }
+        products_agree::<u16>(&gpu, "q=12289,f=x^8192+1,alpha=3", 45);
+    }
+}
+
+/// All GPUs of this machine, or one.
+#[test]
+fn a_batch_over_all_devices() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpus = Gpus::all().unwrap();
+    for ring in ["ml-kem", "ml-dsa", "falcon-512", "saber"] {
+        agree(&gpus, ring, 1001);
+    }
+    common::matrices(&gpus, MlKem, 33);
+}
+
 /// Matrices of several shapes, whose lanes are stored in 16 bits.
 #[test]
 fn matrices() {

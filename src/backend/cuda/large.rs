@@ -37,7 +37,7 @@ fn program(log: u32, doubles: bool) -> Program {
     let constants = vec![
         ("KARAT_LOG", log.to_string()),
         ("KARAT_FIRST", first(log).to_string()),
-        ("KARAT_DOUBLE_PRECISION", (doubles as u32).to_string()),
+        ("KARAT_CLASS", class.to_string()),
     ];
     Program::new(Family::Large, WordClass::Word64).with_constants(&format!("{log}_{class}"), String::new(), constants)
 }
@@ -46,16 +46,15 @@ pub(super) fn programs() -> impl Iterator<Item = Program> {
     LOGS.flat_map(|log| [false, true].map(|doubles| program(log, doubles)))
 }
 
-/// Tables in double precision: factors around 0, then q, 1/q and n^-1; then the inverse factors.
-fn tables(ntt: &Ntt) -> Vec<f64> {
+/// Tables in double precision: factors around 0; q, 1/q and n^-1; the inverse factors.
+pub(super) fn doubles(ntt: &Ntt) -> (Vec<f64>, [f64; 4], Vec<f64>) {
     let m = ntt.modulus();
     let q = m.value();
     let invert = |x: u64| m.inv_vartime(x).unwrap_or(0);
     let centred = |x: u64| if x > q / 2 { -((q - x) as f64) } else { x as f64 };
-    let mut out: Vec<f64> = ntt.zetas().iter().map(|z| centred(*z)).collect();
-    out.extend([q as f64, 1.0 / q as f64, centred(invert(m.reduce(ntt.shape().points as u64))), 0.0]);
-    out.extend(ntt.zetas().iter().map(|z| centred(invert(*z))));
-    out
+    let zetas = ntt.zetas().iter().map(|z| centred(*z)).collect();
+    let constants = [q as f64, 1.0 / q as f64, centred(invert(m.reduce(ntt.shape().points as u64))), 0.0];
+    (zetas, constants, ntt.zetas().iter().map(|z| centred(invert(*z))).collect())
 }
 
 impl<D: Device> Large<D> {
@@ -69,15 +68,16 @@ impl<D: Device> Large<D> {
         if !fits || ring.word_bits() != 64 || q >= 1 << 60 {
             return Ok(None);
         }
-        let doubles = q < 1 << 50;
+        let double = q < 1 << 50;
         // Both came with the same generation of GPUs.
         let early = device.limits().cluster > 1;
-        let (program, mut launch, mut kept) = (program(log, doubles), *launch, None);
+        let (program, mut launch, mut kept) = (program(log, double), *launch, None);
         if !(device.limits().compiles || known().contains(&program)) {
             return Ok(None);
         }
-        if doubles {
-            let tables = tables(&Ntt::of_ring(ring)?);
+        if double {
+            let (zetas, constants, inverse) = doubles(&Ntt::of_ring(ring)?);
+            let tables = [&zetas[..], &constants, &inverse].concat();
             let mut memory = device.alloc(size_of_val(&tables[..]), Erase::No)?;
             device.upload(bytemuck::cast_slice(&tables), &mut memory)?;
             launch.zetas = memory.address();

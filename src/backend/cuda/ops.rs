@@ -3,7 +3,6 @@
 use super::Gpu;
 use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid};
-use super::large::Large;
 use super::params::{FLAG_FIX, FLAG_LIFT, FLAG_MONT, Launch};
 use super::plan::{Halves, Plan, WarpPlan, block_threads, operand};
 use super::variant::Variant;
@@ -30,7 +29,7 @@ const PASS: u32 = 3;
 impl<D: Device> Gpu<D> {
     /// Starts a kernel of the plan's; the launch block's addresses come from checked operands.
     #[allow(unsafe_code)]
-    fn start(&self, module: &D::Module, kernel: &'static str, grid: Grid, launch: &Launch) -> Result<()> {
+    pub(super) fn start(&self, module: &D::Module, kernel: &'static str, grid: Grid, launch: &Launch) -> Result<()> {
         // SAFETY: callers fill the block with operands of this stream whose lengths `operand` checked.
         unsafe { self.device.launch(module, kernel, grid, bytemuck::bytes_of(launch)) }
     }
@@ -221,26 +220,6 @@ impl<D: Device> Gpu<D> {
         })
     }
 
-    /// Three launches through work space.
-    fn mul_large(&self, plan: &Plan<D>, large: &Large<D>, batch: usize, a: u64, b: u64, out: u64) -> Result<()> {
-        let part = plan.part(batch, large.work_bytes(), 2 * plan.n / 32);
-        self.device.with_scratch(part * large.work_bytes(), |lanes| {
-            for first in (0..batch).step_by(part) {
-                let count = part.min(batch - first);
-                let offset = (first * plan.n * size_of::<u64>()) as u64;
-                let base = Launch { count: count as u64, ..large.launch };
-                let forward = Launch { a: a + offset, b: b + offset, out: lanes, ..base };
-                self.start(&large.module, "forward_columns", large.columns_grid(2 * count), &forward)?;
-                let second = lanes + (count * plan.n * size_of::<u64>()) as u64;
-                let rows = Launch { a: lanes, b: second, out: lanes, ..base };
-                self.start(&large.module, "product_rows", large.rows_grid(count), &rows)?;
-                let inverse = Launch { a: lanes, out: out + offset, ..base };
-                self.start(&large.module, "inverse_columns", large.columns_grid(count), &inverse)?;
-            }
-            Ok(())
-        })
-    }
-
     fn mul_halves<W: Word>(
         &self,
         plan: &Plan<D>,
@@ -415,16 +394,8 @@ impl<D: Device, R: Ring> RingMul<R> for Gpu<D> {
         if let (Variant::Automatic, Some(warp)) = (plan.variant, warp) {
             return self.mul_warp::<R::Word>(plan, warp, batch, a, b, out);
         }
-        let large = plan.large.as_ref().filter(|_| <R::Word as Word>::WIDTH == 64);
-        match (plan.variant, large) {
-            (Variant::Automatic | Variant::Large, Some(large)) => {
-                return self.mul_large(plan, large, batch, a, b, out);
-            }
-            (Variant::Large, None) => {
-                let reason = "it takes x^N + 1 with N = 2^12 to 2^16 and primes of 32 to 60 bits with 2N | q - 1";
-                return Err(crate::Error::Unsupported { what: "variant `large`", reason: reason.into() });
-            }
-            _ => {}
+        if self.mul_long::<R::Word>(plan, batch, [a, b, out])? {
+            return Ok(());
         }
         if plan.variant == Variant::Patent {
             return plan.patent()?.multiply::<R::Word>(&self.device, batch, a, b, out);

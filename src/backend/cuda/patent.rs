@@ -82,6 +82,11 @@ impl<D: Device> Patent<D> {
         &self.kntt
     }
 
+    /// Parts, and the points of each.
+    pub(super) fn shape(&self) -> (usize, usize) {
+        (self.parts(), self.points())
+    }
+
     fn parts(&self) -> usize {
         self.launch.width as usize
     }

@@ -5,6 +5,7 @@ use core::fmt;
 use super::buffer::DeviceBuffer;
 use super::device::{Device, Grid, Limits, Memory};
 use super::large::Large;
+use super::long::Long;
 use super::params::Launch;
 use super::patent::Patent;
 use super::source::{Family, Program, WordClass, programs};
@@ -37,7 +38,7 @@ pub struct Plan<D: Device> {
     fused_lanes: usize,
     patent: Option<Patent<D>>,
     pub(super) warp: Option<WarpPlan<D>>,
-    pub(super) large: Option<Large<D>>,
+    pub(super) long: Long<D>,
     /// Whether lanes are stored in 16 bits, four to a word.
     pub(super) packed: bool,
     tables: D::Memory,
@@ -160,6 +161,7 @@ impl<D: Device> Plan<D> {
         let words = (lanes * tables.word.lane_bytes()).div_ceil(8);
         launch.stride = (words * 8 / tables.word.lane_bytes()) as u32;
         let packed = tables.word == WordClass::Word16;
+        let large = Large::new(device, ring, &launch, tables.word)?;
         let halves = if packed { None } else { Halves::new(device, tables.word, &launch, variant, tuning)? };
         Ok(Self {
             n: ring.n(),
@@ -177,7 +179,7 @@ impl<D: Device> Plan<D> {
             fused_lanes: tuning.fused_lanes,
             patent: (variant == Variant::Patent).then(|| Patent::new(device, ring)).transpose()?,
             warp: WarpPlan::new(device, ring, tuning)?,
-            large: Large::new(device, ring, &launch, tables.word)?,
+            long: Long::new(device, ring, variant, tuning, large)?,
             packed,
             tables: memory,
         })
@@ -207,7 +209,7 @@ impl<D: Device> Plan<D> {
     pub(super) fn block_holds(&self, regions: usize) -> bool {
         let wanted = match self.variant {
             Variant::Automatic => self.halves.is_none() || self.launch.len as usize <= self.fused_lanes,
-            Variant::Fused | Variant::Patent => true,
+            Variant::Fused | Variant::Patent | Variant::Cluster(_) => true,
             Variant::Halves(_) | Variant::Passes | Variant::Large => false,
         };
         wanted && self.region_bytes(regions) <= self.limits.shared
@@ -236,9 +238,7 @@ impl<D: Device> Plan<D> {
         if let Some(warp) = &self.warp {
             device.keep(&warp.tables);
         }
-        if let Some(tables) = self.large.as_ref().and_then(|large| large.tables.as_ref()) {
-            device.keep(tables);
-        }
+        self.long.tables().for_each(|tables| device.keep(tables));
         Ok(())
     }
 

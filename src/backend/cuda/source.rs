@@ -2,11 +2,11 @@
 
 use super::tuning::Tuning;
 use super::warp::WarpRing;
-use super::{large, params, rns};
+use super::{cluster, large, params, rns};
 use crate::ring::presets;
 
 /// Headers, by the names that `#include` uses.
-const HEADERS: [(&str, &str); 15] = [
+const HEADERS: [(&str, &str); 16] = [
     ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
     ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
     ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
@@ -20,7 +20,8 @@ const HEADERS: [(&str, &str); 15] = [
     ("rns_group.cuh", include_str!("../../../kernels/include/rns_group.cuh")),
     ("small.cuh", include_str!("../../../kernels/include/small.cuh")),
     ("class53.cuh", include_str!("../../../kernels/include/class53.cuh")),
-    ("class64.cuh", include_str!("../../../kernels/include/class64.cuh")),
+    ("class_word.cuh", include_str!("../../../kernels/include/class_word.cuh")),
+    ("passes.cuh", include_str!("../../../kernels/include/passes.cuh")),
     ("shoup.cuh", include_str!("../../../kernels/include/shoup.cuh")),
 ];
 
@@ -45,6 +46,8 @@ pub enum Family {
     RnsOps,
     /// Products of long polynomials in three launches; compiled for one length.
     Large,
+    /// Products of long polynomials in one launch, by clusters; compiled for one length and shape.
+    Cluster,
 }
 
 impl Family {
@@ -60,6 +63,7 @@ impl Family {
             Self::RnsPasses => "rns_passes.cu",
             Self::RnsOps => "rns_ops.cu",
             Self::Large => "large.cu",
+            Self::Cluster => "cluster.cu",
         }
     }
 
@@ -74,6 +78,7 @@ impl Family {
             Self::RnsPasses => include_str!("../../../kernels/rns_passes.cu"),
             Self::RnsOps => include_str!("../../../kernels/rns_ops.cu"),
             Self::Large => include_str!("../../../kernels/large.cu"),
+            Self::Cluster => include_str!("../../../kernels/cluster.cu"),
         }
     }
 }
@@ -194,7 +199,7 @@ pub fn programs() -> Vec<Program> {
         .into_iter()
         .flat_map(|family| [WordClass::Word32, WordClass::Word64].map(|word| Program::new(family, word)));
     let packed = [Family::Steps, Family::Product].map(|family| Program::new(family, WordClass::Word16));
-    let general = general.chain(packed).chain(large::programs());
+    let general = general.chain(packed).chain(large::programs()).chain(cluster::programs());
     let usual = Tuning::default();
     let presets = presets::all().into_iter().filter_map(|ring| WarpRing::new(ring, &usual)).map(|ring| ring.program());
     let mut programs: Vec<Program> = Vec::new();

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::device::Device;
-use super::{Cuda, Event, Tuning, WarpTuning, cache};
+use super::{ClusterShape, Cuda, Event, ProductChoice, Tuning, Variant, WarpTuning, cache};
 use crate::backend::{Backend, Erase, RingMul};
 use crate::ring::presets::{Falcon512, Falcon1024, MlDsa, MlKem};
 use crate::ring::{Ring, UserRing};
 use crate::{Error, Result};
 
 /// The form of the stored file; another one is not read.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// One candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +57,37 @@ pub(super) fn stored(gpu: &Cuda) -> Option<Tuning> {
         stored.version == VERSION && stored.gpu == gpu.device.gpu() && stored.driver == gpu.device.driver_version();
     (fits && stored.tuning.is_sane()).then_some(stored.tuning)
 }
+
+/// Products of one length, in one class of words.
+struct Length {
+    what: &'static str,
+    q: &'static str,
+    log_n: u32,
+    bits: (u32, u32),
+}
+
+/// Products that fill a GPU: as many as a chain of homomorphic encryption has primes.
+const FULL: usize = 45;
+
+/// 60 and 50 bits, the largest primes with 2^17 | q - 1.
+const LENGTHS: [Length; 8] = {
+    const fn sixty(what: &'static str, log_n: u32) -> Length {
+        Length { what, q: "1152921504606584833", log_n, bits: (51, 60) }
+    }
+    const fn fifty(what: &'static str, log_n: u32) -> Length {
+        Length { what, q: "1125899903827969", log_n, bits: (29, 50) }
+    }
+    [
+        sixty("N = 2^13, 60 bits", 13),
+        sixty("N = 2^14, 60 bits", 14),
+        sixty("N = 2^15, 60 bits", 15),
+        sixty("N = 2^16, 60 bits", 16),
+        fifty("N = 2^13, 50 bits", 13),
+        fifty("N = 2^14, 50 bits", 14),
+        fifty("N = 2^15, 50 bits", 15),
+        fifty("N = 2^16, 50 bits", 16),
+    ]
+};
 
 impl Cuda {
     /// The file of the stored choice, where there is one.
@@ -118,6 +149,10 @@ impl Cuda {
         run(found);
         let found = self.fused(&mut best)?;
         run(found);
+        best.products.clear();
+        for length in &LENGTHS {
+            self.long(length, &mut best, &mut run)?;
+        }
         Ok((best, all))
     }
 
@@ -150,6 +185,46 @@ impl Cuda {
         self.fastest("N = 2^12, 61 bits", &ring, 45, candidates.to_vec(), best)
     }
 
+    /// Three launches or a cluster, in which shape and with which alpha; and from which batch on.
+    fn long(&self, length: &Length, best: &mut Tuning, run: &mut impl FnMut(Vec<Measured>)) -> Result<()> {
+        let &Length { what, q, log_n, bits } = length;
+        let ring = UserRing::<u64>::new(format!("q={q},f=x^{}+1", 1u32 << log_n).parse()?)?;
+        let others = best.products.clone();
+        let with = |batch, variant: String| {
+            let mut products = others.clone();
+            products.push(ProductChoice { log_n, bits, batch, variant: variant.clone() });
+            (variant, Tuning { products, ..best.clone() })
+        };
+        let cluster = |shape: ClusterShape| with(0, format!("cluster/{shape}"));
+        let mut winner = best.clone();
+        let blocks = [2, 4, 8, 16].into_iter().filter(|blocks| (10..=13).contains(&(log_n - u32::ilog2(*blocks))));
+        let shapes = blocks.map(|blocks| cluster(ClusterShape { blocks, lanes: 16, alpha: 0 }));
+        let mut candidates = vec![with(0, "large".into())];
+        candidates.extend(shapes);
+        run(self.fastest(what, &ring, FULL, candidates, &mut winner)?);
+        let chosen = |tuning: &Tuning| tuning.products.last().and_then(|row| row.variant());
+        let Some(Variant::Cluster(Some(shape))) = chosen(&winner) else {
+            *best = Tuning { products: others, ..best.clone() };
+            return Ok(());
+        };
+        let alphas = [0, 1, 2].map(|alpha| cluster(ClusterShape { alpha, ..shape }));
+        run(self.fastest(what, &ring, FULL, alphas.to_vec(), &mut winner)?);
+        let Some(Variant::Cluster(Some(shape))) = chosen(&winner) else { return Ok(()) };
+        let mut least = FULL;
+        for batch in [16, 4, 1] {
+            let pair = vec![with(0, "large".into()), cluster(shape)];
+            let found = self.fastest(what, &ring, batch, pair, &mut winner)?;
+            let wins = found[1].chosen;
+            run(found);
+            if !wins {
+                break;
+            }
+            least = batch;
+        }
+        *best = with(least, format!("cluster/{shape}")).1;
+        Ok(())
+    }
+
     /// Measures candidates, and makes the fastest the best.
     fn fastest<R: Ring>(
         &self,
@@ -161,7 +236,8 @@ impl Cuda {
     ) -> Result<Vec<Measured>> {
         let mut all = Vec::new();
         for (choice, tuning) in &candidates {
-            let median_ns = self.clone().with_tuning(tuning.clone()).time_products(ring, batch)?;
+            let gpu = self.clone().with_variant(Variant::Automatic);
+            let median_ns = gpu.with_tuning(tuning.clone()).time_products(ring, batch)?;
             all.push(Measured { what, choice: choice.clone(), median_ns, batch, chosen: false });
         }
         let fastest = (0..all.len()).min_by(|i, j| all[*i].median_ns.total_cmp(&all[*j].median_ns));

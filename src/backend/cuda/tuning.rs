@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Variant;
+use super::cluster::ClusterShape;
 use super::ntt_variant::{NttVariant, Scheme};
 use super::rns::Geometry;
 
@@ -34,8 +36,32 @@ pub struct Tuning {
     pub node_layers: u32,
     /// Bytes of the columns that a block reads side by side.
     pub column_bytes: usize,
+    /// The shapes of clusters for N = 2^13 to 2^16.
+    pub cluster: [ClusterShape; 4],
+    /// How whole products run where the variant is automatic; where no row fits, the built-in way.
+    pub products: Vec<ProductChoice>,
     /// Shapes of RNS transforms, where they were tuned.
     pub ntt: Vec<NttShape>,
+}
+
+/// The variant that is fastest for products of one length.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProductChoice {
+    /// The logarithm of the length.
+    pub log_n: u32,
+    /// Bits of the modulus, from and to.
+    pub bits: (u32, u32),
+    /// Products of a batch, at least.
+    pub batch: usize,
+    /// The variant, as `KARAT_CUDA_VARIANT` names it behind `product:`.
+    pub variant: String,
+}
+
+impl ProductChoice {
+    /// The variant, where the text names one that this table may choose.
+    pub(super) fn variant(&self) -> Option<Variant> {
+        Variant::named(&self.variant).filter(|variant| matches!(variant, Variant::Large | Variant::Cluster(_)))
+    }
 }
 
 /// The shape of RNS transforms that is fastest for some primes of one length.
@@ -71,6 +97,8 @@ impl Tuning {
             && (1..=16).contains(&self.node_layers)
             && (8..=512).contains(&self.column_bytes)
             && self.column_bytes.is_power_of_two()
+            && self.cluster.iter().all(|shape| shape.is_sane())
+            && self.products.iter().all(|choice| choice.variant().is_some())
             && self.ntt.iter().all(|shape| shape.geometry().is_some())
     }
 }
@@ -91,6 +119,9 @@ impl Default for Tuning {
             node_layers: 9,
             // Columns of 45 polynomials of 2^16 60-bit words: 54 µs with 32 bytes, 47 with 64, 45 with 128, 46 with 256.
             column_bytes: 128,
+            // Not more than 4,096 lanes a block, so that two blocks fit a multiprocessor.
+            cluster: [4, 4, 8, 16].map(|blocks| ClusterShape { blocks, lanes: 16, alpha: 0 }),
+            products: Vec::new(),
             ntt: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::cluster::ClusterShape;
 use crate::{Error, Result};
 
 /// How whole products are computed on a device.
@@ -19,13 +20,18 @@ pub enum Variant {
     Halves(u32),
     /// Three launches, 16 lanes a thread, for lengths from 2^12 to 2^16.
     Large,
+    /// One launch by clusters of blocks, for lengths from 2^13 to 2^16; the shape of the tuning where none is given. A GPU
+    /// without clusters, or without room for the shape, does as `Fused`.
+    Cluster(Option<ClusterShape>),
     /// Pass by pass, through global memory.
     Passes,
 }
 
 impl Variant {
     /// The variant that `KARAT_CUDA_VARIANT` names: `product:patent`, `product:fused`, `product:halves`,
-    /// `product:halves/7` (with 7 layers in the first half), `product:large` or `product:passes`; automatic where it is not set.
+    /// `product:halves/7` (with 7 layers in the first half), `product:large`,
+    /// `product:cluster`, `product:cluster/8/16/0` (with 8 blocks, 16 lanes a thread, alpha = 0) or `product:passes`;
+    /// automatic where it is not set.
     ///
     /// # Errors
     /// `Parse` for anything else.
@@ -51,23 +57,33 @@ impl Variant {
     pub fn parse(text: &str) -> Result<Self> {
         let mut variant = Self::Automatic;
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty() && !part.starts_with("ntt:")) {
-            variant = match part {
-                "product:patent" => Self::Patent,
-                "product:fused" => Self::Fused,
-                "product:passes" => Self::Passes,
-                "product:large" => Self::Large,
-                "product:halves" => Self::Halves(0),
-                _ => match part.strip_prefix("product:halves/").map(str::parse) {
-                    Some(Ok(layers)) => Self::Halves(layers),
-                    _ => {
-                        let known =
-                            "KARAT_CUDA_VARIANT takes product: with patent, fused, halves, halves/7, large or passes";
-                        return Err(Error::Parse { text: crate::error::excerpt(part), reason: known.into() });
-                    }
-                },
-            };
+            variant = part.strip_prefix("product:").and_then(Self::named).ok_or_else(|| {
+                let known = "KARAT_CUDA_VARIANT takes product: with patent, fused, halves, halves/7, large, cluster, \
+                             cluster/8/16/0 or passes";
+                Error::Parse { text: crate::error::excerpt(part), reason: known.into() }
+            })?;
         }
         Ok(variant)
+    }
+}
+
+impl Variant {
+    /// The variant of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name.split_once('/') {
+            None => match name {
+                "patent" => Self::Patent,
+                "fused" => Self::Fused,
+                "passes" => Self::Passes,
+                "large" => Self::Large,
+                "cluster" => Self::Cluster(None),
+                "halves" => Self::Halves(0),
+                _ => return None,
+            },
+            Some(("halves", layers)) => Self::Halves(layers.parse().ok()?),
+            Some(("cluster", shape)) => Self::Cluster(Some(ClusterShape::parse(shape)?)),
+            Some(_) => return None,
+        })
     }
 }
 
@@ -81,6 +97,8 @@ impl fmt::Display for Variant {
             Self::Halves(layers) => write!(f, "halves/{layers}"),
             Self::Passes => f.write_str("passes"),
             Self::Large => f.write_str("large"),
+            Self::Cluster(None) => f.write_str("cluster"),
+            Self::Cluster(Some(shape)) => write!(f, "cluster/{shape}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `karat tune`: measures what is fastest on this machine's GPU.
 
-use karat::backend::cuda::{Cuda, NttShape, Tuning};
+use karat::backend::cuda::{ClusterShape, Cuda, NttShape, ProductChoice, Tuning, Variant};
 use karat::rns::cuda::NttCase;
 use serde::Serialize;
 
@@ -152,7 +152,7 @@ fn show(gpu: &Cuda, out: &mut Output) -> Result<Summary, Failure> {
         Some((path, _)) => path.display().to_string(),
         None => "built in".into(),
     };
-    let Tuning { small, shoup, fused_lanes, node_layers, column_bytes, ntt, .. } = gpu.tuning();
+    let Tuning { small, shoup, fused_lanes, node_layers, column_bytes, cluster, products, ntt, .. } = gpu.tuning();
     let mut rows = Vec::new();
     let mut add = |what: String, choice: String| {
         rows.push(Row { what, choice, median_ns: None, batch: None, chosen: true });
@@ -163,12 +163,26 @@ fn show(gpu: &Cuda, out: &mut Output) -> Result<Summary, Failure> {
     }
     add("one block a product".into(), format!("to {fused_lanes} lanes"));
     add("halves".into(), format!("at most {node_layers} layers in the second, {column_bytes} bytes of columns"));
+    for (shape, log_n) in cluster.iter().zip(13..) {
+        add(format!("clusters for 2^{log_n}"), cluster_words(shape));
+    }
+    for ProductChoice { log_n, bits: (from, to), batch, variant } in products {
+        let shape = match Variant::parse(&format!("product:{variant}")).ok() {
+            Some(Variant::Cluster(Some(shape))) => format!("cluster: {}", cluster_words(&shape)),
+            _ => variant.clone(),
+        };
+        add(format!("products of 2^{log_n}, {from} to {to} bits, from {batch} on"), shape);
+    }
     for NttShape { lanes, log_n, primes, shape } in ntt {
         add(format!("transforms of 2^{log_n}, {lanes}, {primes} primes"), shape.clone());
     }
     add("source".into(), source);
     print(&rows, out)?;
     Ok(Summary::default())
+}
+
+fn cluster_words(shape: &ClusterShape) -> String {
+    format!("{} blocks, {} lanes a thread, alpha = {}", shape.blocks, shape.lanes, shape.alpha)
 }
 
 fn print(rows: &[Row], out: &mut Output) -> Result<(), Failure> {
