@@ -2,9 +2,10 @@
 //! Each product is compared with the CPU's before it is timed.
 //!
 //! `cargo bench --features cuda --bench cuda [FILTER]` prints one row for each ring and variant: products a second,
-//! and the share that reading both factors and writing the result once would have of the time, at the speed of copies.
+//! and the share that reading both factors and writing the result once would have of the time, at the speed of copies;
+//! and the bytes that the kernels of that variant load and store.
 
-use karat::backend::cuda::{Cuda, Graph, Variant};
+use karat::backend::cuda::{Cuda, Graph, Traffic, Variant};
 use karat::backend::{Backend, Erase, Matrix};
 use karat::ring::presets::MlKem;
 use karat::{Cpu, Result, RingContext, RingMul, RingSpec, UserRing, arith::Word};
@@ -27,19 +28,37 @@ struct Row {
     batch: usize,
     median_ns: f64,
     bytes: f64,
+    /// What one product moves, counted from its kernels.
+    traffic: Option<Traffic>,
 }
 
 impl Row {
     fn print(&self) {
         if json() {
+            let traffic = self.traffic.map_or(String::new(), |t| {
+                format!(
+                    ",\"launches\":{},\"read\":{},\"written\":{},\"exchanged\":{}",
+                    t.launches, t.read, t.written, t.exchanged
+                )
+            });
             println!(
-                "{{\"op\":\"{}\",\"ring\":\"{}\",\"variant\":\"{}\",\"batch\":{},\"median_ns\":{:.1},\"bytes\":{}}}",
+                "{{\"op\":\"{}\",\"ring\":\"{}\",\"variant\":\"{}\",\"batch\":{},\"median_ns\":{:.1},\"bytes\":{}{traffic}}}",
                 self.op, self.ring, self.variant, self.batch, self.median_ns, self.bytes
             );
             return;
         }
+        let traffic = self.traffic.map_or(String::new(), |t| {
+            format!(
+                ", {} launches, {} B a product ({} read, {} written, {} exchanged)",
+                t.launches,
+                t.read + t.written,
+                t.read,
+                t.written,
+                t.exchanged
+            )
+        });
         println!(
-            "{:<9} {:<44} {:<10} {:>8} {:>12.1} us {:>10.2} M/s {:>6.1} % of the copy",
+            "{:<9} {:<44} {:<16} {:>8} {:>12.1} us {:>10.2} M/s {:>6.1} % of the copy{traffic}",
             self.op,
             self.ring,
             self.variant,
@@ -90,7 +109,8 @@ fn product<W: Word>(gpu: &Cuda, text: &str, variant: Variant, batch: usize) -> R
     assert!(got.iter().zip(&got[distinct * n..]).all(|(x, y)| x == y), "{text} {variant}: wrong repetition");
     let median_ns = median(&gpu, || device.mul_into(&da, &db, &mut out))?;
     let bytes = (3 * batch * n * size_of::<W>()) as f64;
-    Ok(Row { op: "mul".into(), ring: text.into(), variant: variant.to_string(), batch, median_ns, bytes })
+    let traffic = device.plan().traffic::<W>(batch);
+    Ok(Row { op: "mul".into(), ring: text.into(), variant: variant.to_string(), batch, median_ns, bytes, traffic })
 }
 
 /// Products from pinned memory to pinned memory, copies and kernels overlapped; the share is of the copies' speed.
@@ -108,7 +128,15 @@ fn end_to_end(gpu: &Cuda, batch: usize) -> Result<Row> {
     // Both factors go one way at the bus's speed; the result goes the other way meanwhile.
     let bytes = (2 * batch * 512) as f64 / BUS * COPY;
     let name = "end_to_end".into();
-    Ok(Row { op: name, ring: "ml-kem".into(), variant: "pinned".into(), batch, median_ns: times[3], bytes })
+    Ok(Row {
+        op: name,
+        ring: "ml-kem".into(),
+        variant: "pinned".into(),
+        batch,
+        median_ns: times[3],
+        bytes,
+        traffic: None,
+    })
 }
 
 /// One matrix of `k × k` for each item, transform domain.
@@ -120,7 +148,15 @@ fn mat_vec<W: Word>(gpu: &Cuda, text: &str, k: usize, batch: usize) -> Result<Ro
     let shape = Matrix { batch, rows: k, columns: k, shared: false };
     let median_ns = median(gpu, || RingMul::<UserRing<W>>::mat_vec(gpu, &plan, shape, &matrix, &vector, &mut out))?;
     let bytes = (batch * (k * k + 2 * k) * plan.ntt_words() * 8) as f64;
-    Ok(Row { op: format!("mat_vec{k}"), ring: text.into(), variant: String::new(), batch, median_ns, bytes })
+    Ok(Row {
+        op: format!("mat_vec{k}"),
+        ring: text.into(),
+        variant: String::new(),
+        batch,
+        median_ns,
+        bytes,
+        traffic: None,
+    })
 }
 
 fn main() -> Result<()> {
@@ -162,6 +198,10 @@ fn main() -> Result<()> {
             }
             for batch in [45, 1] {
                 show(product::<u64>(&gpu, &ring, Variant::Automatic, batch));
+                // Clusters take moduli below 2^60.
+                if log >= 13 && !q.starts_with("2305") {
+                    show(product::<u64>(&gpu, &ring, Variant::Cluster(None), batch));
+                }
                 if q.starts_with("1152") {
                     show(product::<u64>(&gpu, &ring, Variant::Halves(0), batch));
                     let patent = format!("{ring},alpha={}", (log - 11).max(1));
@@ -172,6 +212,9 @@ fn main() -> Result<()> {
         let narrow = format!("q=998244353,f=x^{}+1", 1u32 << log);
         if wanted(&narrow) {
             show(product::<u32>(&gpu, &narrow, Variant::Automatic, 45));
+            if log >= 13 {
+                show(product::<u32>(&gpu, &narrow, Variant::Cluster(None), 45));
+            }
         }
     }
     Ok(())

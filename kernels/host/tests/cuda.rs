@@ -3,7 +3,7 @@
 mod common;
 
 use common::{RINGS, Random, agree, products_agree, streams};
-use karat::backend::cuda::{Cuda, MAX_POINTS, Variant};
+use karat::backend::cuda::{Cuda, Gpus, MAX_POINTS, Variant};
 use karat::backend::{Backend, Erase};
 use karat::ring::presets::{Falcon512, MlDsa, MlKem, Saber};
 use karat::{AnyBackend, Cpu, Error, Ring, RingContext, RingMul};

@@ -13,8 +13,7 @@ use karat_emulation::Order;
 /// Names the fault to the started process.
 const FAULT: &str = "KARAT_PLANTED_FAULT";
 
-const FAULTS: [(&str, &str); 2] =
-    [("write_out_of_range", "AddressSanitizer"), ("shift_too_far", "shift exponent")];
+const FAULTS: [(&str, &str); 2] = [("write_out_of_range", "AddressSanitizer"), ("shift_too_far", "shift exponent")];
 
 #[test]
 fn faults_end_the_process() {

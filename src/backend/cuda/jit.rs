@@ -105,7 +105,7 @@ mod tests {
         for (turn, architecture) in ["sm_80", "sm_90", "sm_100", "sm_120"].into_iter().enumerate() {
             for (i, program) in programs().into_iter().enumerate() {
                 // Shapes of one text: each for one architecture, in turns.
-                if program.family() == Family::RnsNtt && i % 4 != turn {
+                if matches!(program.family(), Family::RnsNtt | Family::Cluster) && i % 4 != turn {
                     continue;
                 }
                 let cubin = compile(&program, architecture).unwrap_or_else(|error| panic!("{error}"));
