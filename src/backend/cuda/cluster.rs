@@ -80,12 +80,13 @@ enum Class {
 }
 
 impl Class {
-    /// Sixteen times a modulus fits a word; doubles hold moduli below 2^50.
+    /// Sixteen times a modulus fits a word; doubles hold moduli below 2^50. Without doubles the moduli between, whose
+    /// tables have words of 32 bits, are left out.
     fn of(q: u64, double: bool) -> Option<Self> {
         match q {
             q if q < 1 << 28 => Some(Self::Word32),
             q if q < 1 << 50 && double => Some(Self::Double),
-            q if q < 1 << 60 => Some(Self::Word64),
+            q if (1 << 30..1 << 60).contains(&q) => Some(Self::Word64),
             _ => None,
         }
     }
@@ -248,4 +249,42 @@ fn tables(ring: &RingSpec, ntt: &Ntt, class: Class, shares: usize) -> Result<(Ve
         bytes.extend_from_slice(table);
     }
     Ok((bytes, offsets, tables.launch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_fit_their_tables() {
+        for (q, double, class) in [
+            ((1 << 28) - 1, false, Some(Class::Word32)),
+            (1 << 28, true, Some(Class::Double)),
+            (1 << 28, false, None),
+            (1 << 30, false, Some(Class::Word64)),
+            ((1 << 50) - 1, true, Some(Class::Double)),
+            (1 << 50, true, Some(Class::Word64)),
+            (1 << 60, true, None),
+        ] {
+            assert_eq!(Class::of(q, double), class, "{q}");
+        }
+    }
+
+    /// Four threads: each layer of the last pass lies by factor, and its threads side by side.
+    #[test]
+    fn tables_of_the_last_pass() {
+        let table: Vec<u32> = (0..16).collect();
+        let expected = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 9, 11, 13, 15];
+        assert_eq!(spread(&table, 4), expected);
+    }
+
+    #[test]
+    fn shapes_by_name() {
+        for shape in ["16/16/4", "2/8/0"] {
+            assert_eq!(ClusterShape::parse(shape).unwrap().to_string(), shape);
+        }
+        for wrong in ["", "8", "8/16", "8/16/0/1", "3/16/0", "16/8/0", "8/16/5", "8/4/0", "8/16/-1"] {
+            assert_eq!(ClusterShape::parse(wrong), None, "{wrong}");
+        }
+    }
 }
