@@ -87,7 +87,7 @@ pub fn what_cannot_be_recorded<D: Device>(gpu: &Gpu<D>) {
     drop(tries);
     let failed = Graph::record(gpu, |_| Err(Error::Foreign("tests"))).map(drop);
     assert_eq!(failed, Err(Error::Foreign("tests")));
-    let graph = Graph::record(gpu, |_| Ok(())).unwrap();
+    let graph = Graph::record(gpu, |_| Ok::<(), Error>(())).unwrap();
     let error = Graph::record(gpu, |_| graph.replay()).map(drop).unwrap_err();
     assert!(matches!(error, Error::Device { .. }), "{error}");
     gpu.upload(&[1, 2, 3, 4], &mut buffer).unwrap();
