@@ -1,11 +1,13 @@
 """ML-KEM of FIPS 203 in plain Python, written to be read: an example of a program for `karat kat --cmd`.
 
 Reads one JSON line {id, scheme, op, in: {name: hex}} at a time and answers {id, out: {name: hex}} or {id, error}.
-A first argument makes it misbehave, for the tests of what karat says then: `wrong`, `hang`, `die`, `nonsense`.
+A first argument makes it misbehave, for the tests of what karat says then: `wrong`, `hang`, `die`, `nonsense`,
+`mute` (it closes its output and runs on), `deaf` (it does not read).
 """
 
 import hashlib
 import json
+import os
 import sys
 import time
 
@@ -176,9 +178,14 @@ def answer(request):
 
 def main():
     fault = sys.argv[1] if len(sys.argv) > 1 else ""
+    if fault == "deaf":
+        time.sleep(60)
     for line in sys.stdin:
         request = json.loads(line)
         if fault == "hang":
+            time.sleep(60)
+        if fault == "mute":
+            os.close(1)
             time.sleep(60)
         if fault == "die":
             sys.exit(3)

@@ -36,7 +36,7 @@ impl AnyBackend {
         }
     }
 
-    /// The backend that the environment variable `KARAT_BACKEND` names, `auto` where it is not set.
+    /// The backend that the environment variable `KARAT_BACKEND` names, `auto` where it is not set or empty.
     ///
     /// # Errors
     /// As [`AnyBackend::from_name`].
@@ -46,7 +46,7 @@ impl AnyBackend {
     /// ```
     #[cfg(feature = "std")]
     pub fn from_env() -> Result<Self> {
-        match std::env::var_os("KARAT_BACKEND") {
+        match std::env::var_os("KARAT_BACKEND").filter(|name| !name.is_empty()) {
             None => Self::from_name("auto"),
             Some(name) => Self::from_name(&name.to_string_lossy()),
         }

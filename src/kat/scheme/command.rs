@@ -5,11 +5,11 @@
 //! "…"}}`, or with `{"id": 7, "error": "why"}` where the operation refuses its input.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, Stdio};
 use std::string::{String, ToString};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use serde_json::{Map, Value, json};
@@ -22,6 +22,10 @@ use crate::kat::KatError;
 const MAX_LINE: u64 = 1 << 24;
 /// Times that a program is started again after it died or hung.
 const RESTARTS: u32 = 3;
+/// Time to end for a program that closed its output: it can answer no more.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often a program that closed its output is asked whether it has ended.
+const POLL: Duration = Duration::from_millis(5);
 
 /// A program under test. It is started at the first case, and again after a failure, three times at most.
 pub struct Command {
@@ -34,8 +38,27 @@ pub struct Command {
 
 struct Running {
     child: Child,
-    stdin: ChildStdin,
+    /// Lines for the program, each with where to tell that it was read. A thread of its own writes them: a program
+    /// that does not read would block the writer beyond every timeout.
+    requests: Sender<(String, Sender<()>)>,
     lines: Receiver<std::io::Result<String>>,
+}
+
+impl Running {
+    /// How the program ended, where it does so soon; else it is stopped.
+    fn end(&mut self) -> String {
+        let deadline = Instant::now() + GRACE;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.to_string(),
+                Err(error) => return error.to_string(),
+                Ok(None) if Instant::now() >= deadline => break,
+                Ok(None) => thread::sleep(POLL),
+            }
+        }
+        // `Drop` stops it.
+        "it closed its output, ran on and was stopped".into()
+    }
 }
 
 impl Drop for Running {
@@ -47,7 +70,8 @@ impl Drop for Running {
 }
 
 impl Command {
-    /// A program and its arguments, separated by blanks; every answer must come within `timeout`.
+    /// A program and its arguments, split at blanks (there is no quoting); every answer must come within `timeout`,
+    /// which begins when the program is sent its request.
     ///
     /// ```
     /// use karat::kat::scheme::{Answer, Case, Command, Expected, Implementation};
@@ -87,9 +111,20 @@ impl Command {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| std::format!("`{program}` cannot be started: {error}"))?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the program has no pipes".into());
         };
+        let (requests, to_write) = channel::<(String, Sender<()>)>();
+        // Ends with the program, whose end breaks the pipe, or with the last request.
+        thread::spawn(move || {
+            for (line, done) in to_write {
+                if writeln!(stdin, "{line}").and_then(|()| stdin.flush()).is_err() {
+                    return;
+                }
+                // Who asked may be gone: the answer came first.
+                let _ = done.send(());
+            }
+        });
         let (sender, lines) = channel();
         thread::spawn(move || {
             let mut reader = BufReader::new(stdout);
@@ -102,7 +137,7 @@ impl Command {
                 }
             }
         });
-        Ok(Running { child, stdin, lines })
+        Ok(Running { child, requests, lines })
     }
 
     /// One case; `Err` where the program is of no use any more.
@@ -117,17 +152,18 @@ impl Command {
         let inputs: Map<String, Value> =
             case.inputs.iter().map(|(name, value)| (name.to_string(), hex::encode(value).into())).collect();
         let request = json!({"id": id, "scheme": case.scheme, "op": case.op, "in": inputs});
-        let sent = writeln!(running.stdin, "{request}").and_then(|()| running.stdin.flush());
+        let (done, sent) = channel();
+        // A thread that has ended says that the program did: reading its answer tells how.
+        let _ = running.requests.send((request.to_string(), done));
         let line = match running.lines.recv_timeout(self.timeout) {
             Ok(Ok(line)) if !line.is_empty() => line,
             Ok(Err(error)) => return Err(std::format!("the program's answer cannot be read: {error}")),
             Err(RecvTimeoutError::Timeout) => {
-                return Err(std::format!("the program gave no answer within {:?}", self.timeout));
+                let read = if sent.try_recv().is_ok() { "" } else { ", nor did it read all of its request" };
+                return Err(std::format!("the program gave no answer within {:?}{read}", self.timeout));
             }
             Ok(Ok(_)) | Err(RecvTimeoutError::Disconnected) => {
-                let status = running.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-                let sent = sent.map_or_else(|error| std::format!(" ({error})"), |()| String::new());
-                return Err(std::format!("the program ended without an answer: {status}{sent}"));
+                return Err(std::format!("the program ended without an answer: {}", running.end()));
             }
         };
         read_answer(id, &line)
