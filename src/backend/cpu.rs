@@ -35,11 +35,20 @@ use crate::{Error, Result};
 /// ```
 /// use karat::{Backend, Cpu};
 /// assert_eq!(Cpu::scalar().name(), "scalar");
+/// assert_eq!(format!("{:?}", Cpu::scalar().single_threaded()), "Cpu { level: Scalar, threads: false }");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cpu {
     level: Level,
     threads: bool,
+}
+
+impl core::fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Builds without the feature `parallel` have no threads, whatever is asked for.
+        let threads = self.threads && cfg!(feature = "parallel");
+        f.debug_struct("Cpu").field("level", &self.level).field("threads", &threads).finish()
+    }
 }
 
 impl Cpu {

@@ -154,7 +154,8 @@ impl<P: Parameters> Dsa<P> {
         SigningKey::from_seed(&self.ring, seed)
     }
 
-    /// Reads and checks a private key, and expands its matrix, on the heap.
+    /// Reads a private key, and expands its matrix, on the heap. Its length and the ranges of its secret coefficients
+    /// are checked, and nothing else: that `t0` and the hash of the public key belong to the secrets is not.
     ///
     /// # Errors
     /// `WrongLength`; `InvalidPrivateKey` for a secret coefficient out of range.

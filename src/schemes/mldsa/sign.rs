@@ -1,13 +1,14 @@
 //! Private keys that were read, checked and expanded; signing, one message at a time on the CPU.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::encode::{
     HintWriter, T0_LEN, T1_LEN, add_assign, high_len, mask_len, read_secret, read_t0, secret_len, split_polys,
-    sub_assign, write_high, write_response, write_t1,
+    sub_assign, write_high, write_response, write_secret, write_t0, write_t1,
 };
 use super::keygen::{SkLayout, keygen, split};
 use super::round::{all_below, all_low_below, high_bits};
@@ -62,7 +63,40 @@ impl<P: Parameters> SigningKey<P> {
         keygen::<P>(ring.plan(), seed, P::Pk::filled(0).as_mut(), sk.as_mut());
         // Keys that key generation makes are in range.
         let _ = key.expanded.read(ring.plan(), sk.as_ref());
+        key.expanded.xi.get_or_insert([0; 32]).copy_from_slice(seed);
         key
+    }
+
+    /// The seed `xi` that it was made from: the short form of FIPS 204 to store it in. It lies in the key and is erased
+    /// with it. `None` where the key was read from its encoded form, which does not tell the seed.
+    ///
+    /// ```
+    /// use karat::{Cpu, schemes::mldsa::MlDsa44};
+    /// let dsa = MlDsa44::new(Cpu::new())?;
+    /// let key = dsa.key_from_seed(&[1; 32]);
+    /// assert_eq!(key.seed(), Some(&[1; 32]));
+    /// assert_eq!(dsa.signing_key(&key.to_bytes())?.seed(), None);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn seed(&self) -> Option<&[u8; 32]> {
+        self.expanded.xi.as_ref()
+    }
+
+    /// The encoded key, the long form of FIPS 204 to store it in; erased on drop.
+    ///
+    /// ```
+    /// use karat::{Cpu, schemes::mldsa::MlDsa44};
+    /// let dsa = MlDsa44::new(Cpu::new())?;
+    /// let key = dsa.key_from_seed(&[1; 32]);
+    /// assert_eq!(key.to_bytes()[..], dsa.keygen(&[1; 32]).1);
+    /// let same = dsa.signing_key(&key.to_bytes())?;
+    /// assert_eq!(same.sign(b"message", b"", &[0; 32])?, key.sign(b"message", b"", &[0; 32])?);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(alloc::vec![0; P::Sk::LEN]);
+        self.expanded.write(self.ring.plan(), &mut out);
+        out
     }
 
     /// The public key, computed from the secrets.
@@ -114,6 +148,8 @@ pub(super) struct Expanded<P: Parameters> {
     /// The seed `K` of masks.
     seed: [u8; 32],
     tr: [u8; 64],
+    /// The seed of the key, where that is known.
+    xi: Option<[u8; 32]>,
 }
 
 impl<P: Parameters> Expanded<P> {
@@ -126,6 +162,7 @@ impl<P: Parameters> Expanded<P> {
             rho: [0; 32],
             seed: [0; 32],
             tr: [0; 64],
+            xi: None,
         }
     }
 
@@ -156,6 +193,25 @@ impl<P: Parameters> Expanded<P> {
         self.seed.copy_from_slice(&sk[32..64]);
         self.tr[..P::TR].copy_from_slice(&sk[layout.tr..][..P::TR]);
         Ok(())
+    }
+
+    /// The inverse of [`Expanded::read`].
+    fn write(&self, plan: &Plan, sk: &mut [u8]) {
+        let (layout, lanes) = (SkLayout::of::<P>(), Lanes::of(plan.level()));
+        sk[..32].copy_from_slice(&self.rho);
+        sk[32..64].copy_from_slice(&self.seed);
+        sk[layout.tr..][..P::TR].copy_from_slice(&self.tr[..P::TR]);
+        let (secrets, t0) = sk[layout.s1..].split_at_mut(layout.t0 - layout.s1);
+        let mut values = Wiped::new([0; N]);
+        let polys = self.s1.as_ref().iter().chain(self.s2.as_ref());
+        for (poly, out) in polys.zip(secrets.chunks_exact_mut(secret_len::<P>())) {
+            plan.inverse(poly, &mut values[..]);
+            write_secret::<P>(lanes, &values[..], out);
+        }
+        for (poly, out) in self.t0.as_ref().iter().zip(t0.chunks_exact_mut(T0_LEN)) {
+            plan.inverse(poly, &mut values[..]);
+            write_t0(lanes, &values, out);
+        }
     }
 
     /// `rho ‖ t1` of `t = A·s1 + s2`.
@@ -344,6 +400,7 @@ impl<P: Parameters> Drop for Expanded<P> {
         self.s2.erase();
         self.t0.erase();
         self.seed.zeroize();
+        self.xi.zeroize();
     }
 }
 

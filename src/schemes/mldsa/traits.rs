@@ -1,6 +1,7 @@
 //! The traits of the crate `signature` for the keys of ML-DSA and Dilithium.
 //!
-//! They sign messages with the empty context: [`Signer`] deterministically, [`RandomizedSigner`] hedged.
+//! They sign messages with the empty context: [`Signer`] deterministically, [`RandomizedSigner`] hedged. To store a
+//! signing key, take its [`seed`](SigningKey::seed) or its [`to_bytes`](SigningKey::to_bytes).
 
 use core::fmt;
 
@@ -131,6 +132,12 @@ mod tests {
         let dsa = Dsa::<P>::new(Cpu::new()).unwrap();
         let key = dsa.key_from_rng(&mut SysRng).unwrap();
         send(&key);
+        // Both forms that it can be stored in give it again.
+        let again = dsa.key_from_seed(key.seed().unwrap());
+        assert_eq!(again.to_bytes(), key.to_bytes());
+        let read = dsa.signing_key(&key.to_bytes()).unwrap();
+        assert!(read.to_bytes() == key.to_bytes() && read.seed().is_none());
+        assert_eq!(read.public_key().as_ref(), key.public_key().as_ref());
         // The public key follows from the private one.
         let (pk, sk) = dsa.keygen(&[5; 32]);
         assert!(dsa.signing_key(sk.as_ref()).unwrap().public_key().as_ref() == pk.as_ref());

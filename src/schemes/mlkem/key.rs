@@ -1,13 +1,14 @@
 //! Keys that were read, checked and expanded.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::noise::{self, MAX_K};
-use super::pke::{decrypt, encrypt, halves, keygen, read_public, read_secret};
+use super::pke::{decrypt, encrypt, halves, keygen, read_public, read_secret, write_secret};
 use super::{Array, Encapsulation, Erased, N, Parameters, SharedSecret, hash, hash_of};
 use crate::RingContext;
 use crate::backend::Cpu;
@@ -206,7 +207,48 @@ impl<P: Parameters> DecapsulationKey<P> {
         // Coefficients that key generation makes are reduced.
         let _ = key.public.public.expand(ring.plan(), None);
         key.private.fill(ring.plan(), secret, z);
+        key.private.seed[..32].copy_from_slice(d);
+        key.private.seeded = true;
         key
+    }
+
+    /// The seed `d ‖ z` that it was made from: the short form of FIPS 203 to store it in. It lies in the key and is
+    /// erased with it. `None` where the key was read from its encoded form, which does not tell the seed.
+    ///
+    /// ```
+    /// use karat::{Cpu, schemes::mlkem::MlKem512};
+    /// let kem = MlKem512::new(Cpu::new())?;
+    /// let key = kem.key_from_seed(&[1; 32], &[2; 32]);
+    /// assert_eq!(key.seed().map(|seed| seed.split_at(32)), Some((&[1; 32][..], &[2; 32][..])));
+    /// assert_eq!(kem.decapsulation_key(&key.to_bytes())?.seed(), None);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn seed(&self) -> Option<&[u8; 64]> {
+        self.private.seeded.then_some(&self.private.seed)
+    }
+
+    /// The encoded key, the long form of FIPS 203 to store it in; erased on drop.
+    ///
+    /// ```
+    /// use karat::{Cpu, schemes::mlkem::MlKem512};
+    /// let kem = MlKem512::new(Cpu::new())?;
+    /// let key = kem.key_from_seed(&[1; 32], &[2; 32]);
+    /// assert_eq!(key.to_bytes()[..], kem.keygen(&[1; 32], &[2; 32]).1);
+    /// let same = kem.decapsulation_key(&key.to_bytes())?;
+    /// # let (ciphertext, secret) = key.encapsulation_key().encaps(&[3; 32]);
+    /// # assert_eq!(same.decaps(&ciphertext)?, secret);
+    /// # Ok::<(), karat::schemes::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(alloc::vec![0; P::Dk::LEN]);
+        let (secret, rest) = out.split_at_mut(384 * P::K);
+        let (public, rest) = rest.split_at_mut(P::Ek::LEN);
+        let (hash, z) = rest.split_at_mut(32);
+        write_secret::<P>(self.public.ring.plan(), &self.private.s, secret);
+        public.copy_from_slice(self.public.public.bytes.as_ref());
+        hash.copy_from_slice(&self.public.public.hash);
+        z.copy_from_slice(self.private.z());
+        out
     }
 
     /// The encapsulation key inside.
@@ -227,12 +269,20 @@ impl<P: Parameters> DecapsulationKey<P> {
 #[derive(Clone)]
 pub(super) struct Private<P: Parameters> {
     s: P::Vector,
-    z: [u8; 32],
+    /// `d ‖ z`.
+    seed: [u8; 64],
+    /// Whether `d` is known.
+    seeded: bool,
 }
 
 impl<P: Parameters> Private<P> {
     fn empty() -> Self {
-        Self { s: P::Vector::filled([0; N / 4]), z: [0; 32] }
+        Self { s: P::Vector::filled([0; N / 4]), seed: [0; 64], seeded: false }
+    }
+
+    fn z(&self) -> &[u8; 32] {
+        let (_, z) = halves(&self.seed);
+        z
     }
 
     /// Reads a decapsulation key, and the encapsulation key inside it.
@@ -263,12 +313,12 @@ impl<P: Parameters> Private<P> {
 
     fn fill(&mut self, plan: &Plan, secret: &[u8], z: &[u8]) {
         read_secret::<P>(Lanes::of(plan.level()), secret, |i, values| plan.import(values, &mut self.s.as_mut()[i]));
-        self.z.copy_from_slice(z);
+        self.seed[32..].copy_from_slice(z);
     }
 
     fn decaps(&self, plan: &Plan, public: &Public<P>, ciphertext: &[u8]) -> Result<SharedSecret> {
         exactly("ciphertext", ciphertext, P::Ct::LEN)?;
-        Ok(self.decaps_or(plan, public, ciphertext, &rejection::<P>(&self.z, ciphertext)))
+        Ok(self.decaps_or(plan, public, ciphertext, &rejection::<P>(self.z(), ciphertext)))
     }
 
     /// The secret of the message, or the rejection value.
@@ -300,7 +350,8 @@ pub(super) fn decaps_once<P: Parameters>(plan: &Plan, dk: &[u8], ciphertext: &[u
 impl<P: Parameters> Drop for Private<P> {
     fn drop(&mut self) {
         self.s.erase();
-        self.z.zeroize();
+        self.seed.zeroize();
+        self.seeded.zeroize();
     }
 }
 

@@ -37,15 +37,23 @@ pub(super) fn keygen<P: Parameters>(plan: &Plan, d: &[u8; 32], ek: &mut [u8], se
     plan.mat_vec(P::K, a.as_flattened(), s.as_ref().as_flattened(), t.as_mut().as_flattened_mut());
     let mut sum = Wiped::new([0u16; N]);
     let mut term = Wiped::new([0u16; N]);
+    write_secret::<P>(plan, &s, secret);
     for i in 0..P::K {
         plan.export(&t.as_ref()[i], &mut sum[..]);
         plan.export(&e.as_ref()[i], &mut term[..]);
         add_assign(lanes, &mut sum, &term);
         encode(lanes, &sum, &mut ek[384 * i..][..384]);
-        plan.export(&s.as_ref()[i], &mut term[..]);
-        encode(lanes, &term, &mut secret[384 * i..][..384]);
     }
     ek[384 * P::K..].copy_from_slice(rho);
+}
+
+/// Encodes `s`, which lies in the transform domain.
+pub(super) fn write_secret<P: Parameters>(plan: &Plan, s: &P::Vector, out: &mut [u8]) {
+    let mut values = Wiped::new([0u16; N]);
+    for (s, out) in s.as_ref().iter().zip(out.chunks_exact_mut(384)) {
+        plan.export(s, &mut values[..]);
+        encode(Lanes::of(plan.level()), &values, out);
+    }
 }
 
 /// `(rho, sigma)` of a seed: FIPS 203 hashes the rank too.

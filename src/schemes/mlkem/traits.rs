@@ -2,7 +2,8 @@
 //!
 //! A parameter set, [`MlKem768Params`] for example, is a [`kem::Kem`]. Its keys use the CPU at its best level. A
 //! decapsulation key comes from its seed `d ‖ z` (64 bytes, the short form of FIPS 203) or from a generator; an
-//! encapsulation key from its encoding, which is checked.
+//! encapsulation key from its encoding, which is checked. To store a decapsulation key, take its
+//! [`seed`](DecapsulationKey::seed).
 //!
 //! Kyber has no such implementation: it is not for new keys.
 
@@ -145,9 +146,22 @@ mod tests {
         exchange::<MlKem1024Params>();
     }
 
+    /// What a generator made can be stored in both forms.
+    #[test]
+    fn random_keys_are_stored() {
+        let (dk, ek) = <MlKem768Params as kem::Kem>::generate_keypair_from_rng(&mut UnwrapErr(SysRng));
+        let stored = *dk.seed().expect("it has a seed");
+        let (again, _) = MlKem768Params::from_seed(&Typenum(stored));
+        assert_eq!(again.to_bytes(), dk.to_bytes());
+        let read = kem::<MlKem768Params>().decapsulation_key(&dk.to_bytes()).expect("a good key");
+        assert!(read.encapsulation_key() == &ek && read.seed().is_none());
+        assert_eq!(read.to_bytes(), dk.to_bytes());
+    }
+
     #[test]
     fn seeds_are_those_of_the_standard() {
-        let (_, ek) = MlKem768Params::from_seed(&Typenum([7; 64]));
+        let (dk, ek) = MlKem768Params::from_seed(&Typenum([7; 64]));
+        assert_eq!(dk.seed(), Some(&[7; 64]));
         let (expected, _) = kem::<MlKem768Params>().keygen(&[7; 32], &[7; 32]);
         assert_eq!(ek.to_bytes(), expected);
     }
