@@ -251,6 +251,10 @@ fn seeds_and_records_of_the_writer_are_checked() {
 }
 
 #[cfg(feature = "cli")]
+#[path = "hostile/schemes.rs"]
+mod schemes;
+
+#[cfg(feature = "cli")]
 mod gzip {
     use super::*;
     use std::io::Write;

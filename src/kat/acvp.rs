@@ -53,9 +53,10 @@ pub(super) fn is_document(document: &Value) -> bool {
     document.get("vsId").is_some() && document.get("testGroups").is_some()
 }
 
-/// Whether a document's tests carry inputs; the answers of `expectedResults.json` do not.
-pub(super) fn has_inputs(document: &Value) -> bool {
-    document["testGroups"].as_array().is_some_and(|groups| groups.iter().any(|group| group.get("testType").is_some()))
+/// Whether a document holds answers alone, as `expectedResults.json` does: its groups say nothing of their tests.
+pub(super) fn only_answers(document: &Value) -> bool {
+    let groups = document["testGroups"].as_array().map(Vec::as_slice).unwrap_or_default();
+    !groups.is_empty() && groups.iter().all(|group| group.get("testType").is_none())
 }
 
 /// Whether a document with inputs carries the answers too.
@@ -149,10 +150,19 @@ pub fn write(
 pub(super) fn records(document: &Value, answers: &Value, report: &mut FileReport) -> Result<Vec<Record>, KatError> {
     let top = Object::new(document, "file")?;
     let (algorithm, mode) = (top.text("algorithm")?, top.text("mode")?);
+    for field in ["vsId", "algorithm", "mode", "revision"] {
+        if document[field] != answers[field] {
+            let [prompt, results] = [document, answers].map(|from| short(&from[field].to_string()));
+            return Err(KatError::OtherResults { field, prompt, results });
+        }
+    }
     let mut results = BTreeMap::new();
-    for (group, _) in tests(&Object::new(answers, "results")?)? {
+    for (group, id) in tests(&Object::new(answers, "results")?)? {
         for test in group.array("tests")? {
-            results.insert(Object::new(test, "result")?.number("tcId")?, test);
+            let number = Object::new(test, "result")?.number("tcId")?;
+            if results.insert((id, number), test).is_some() {
+                return Err(KatError::DuplicateTest(number));
+            }
         }
     }
     unknown(&top, &TOP, report);
@@ -163,14 +173,16 @@ pub(super) fn records(document: &Value, answers: &Value, report: &mut FileReport
             let number = Object::new(test, std::format!("group {id}, test"))?.number("tcId")?;
             let test = Object::new(test, std::format!("tcId {number}"))?;
             unknown(&test, &TEST, report);
-            let Some(result) = results.get(&number) else {
-                report.skip("tests without an expected result", 1);
-                continue;
-            };
-            let result = Object::new(result, std::format!("result of tcId {number}"))?;
-            match case(algorithm, mode, &group, &test, &result)? {
-                Ok(case) => out.push(Record { id: std::format!("tcId {number}"), cases: Vec::from([case]) }),
-                Err(reason) => report.skip(&reason, 1),
+            let result = results.get(&(id, number));
+            let result =
+                result.map(|result| Object::new(result, std::format!("result of tcId {number}"))).transpose()?;
+            match case(algorithm, mode, &group, &test, result.as_ref()) {
+                Ok(Ok(case)) => out.push(Record { id: std::format!("tcId {number}"), cases: Vec::from([case]) }),
+                Ok(Err(reason)) => report.skip(&reason, 1),
+                Err(KatError::NoExpectedResult) => {
+                    report.fail(std::format!("tcId {number}: {}", KatError::NoExpectedResult));
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -198,11 +210,15 @@ fn case(
     mode: &str,
     group: &Object,
     test: &Object,
-    result: &Object,
+    result: Option<&Object>,
 ) -> Result<Result<Case, String>, KatError> {
     let function = group.text("function")?;
+    let set = group.text("parameterSet")?;
+    if result.is_none() && nist::scheme(set).is_none() {
+        return Ok(Err(std::format!("parameter set `{}`: no reader", short(set))));
+    }
     let passed = || -> Result<Expected, KatError> {
-        let passed = result.flag("testPassed")?;
+        let passed = result.ok_or(KatError::NoExpectedResult)?.flag("testPassed")?;
         let missing = KatError::Malformed { text: "testPassed: nothing".into(), expected: "true or false" };
         Ok(if passed.ok_or(missing)? { Expected::Values(Vec::new()) } else { Expected::Refusal })
     };
@@ -210,9 +226,9 @@ fn case(
         names.iter().map(|name| Ok((*name, test.bytes(name)?))).collect()
     };
     let wanted = |names: &[&'static str]| -> Result<Expected, KatError> {
-        Ok(Expected::Values(
-            names.iter().map(|name| Ok((*name, result.bytes(name)?))).collect::<Result<_, KatError>>()?,
-        ))
+        let result = result.ok_or(KatError::NoExpectedResult)?;
+        let values = names.iter().map(|name| Ok((*name, result.bytes(name)?)));
+        Ok(Expected::Values(values.collect::<Result<_, KatError>>()?))
     };
     let (op, inputs, expected) = match (algorithm, mode, function) {
         ("ML-KEM", "keyGen", _) => {
@@ -246,7 +262,7 @@ fn case(
             )));
         }
     };
-    Ok(Ok(Case { scheme: group.text("parameterSet")?.into(), op, inputs, expected }))
+    Ok(Ok(Case { scheme: set.into(), op, inputs, expected }))
 }
 
 /// The form of what is signed, and its inputs.

@@ -1,22 +1,37 @@
 //! The text vectors of the C2SP community (CCTV) for ML-KEM.
 //!
 //! Two kinds: lines `name = hex`, of which `ek`, `m`, `dk`, `c` and `K` are an encapsulation and a decapsulation; and
-//! bare lines of hexadecimal, each an encapsulation key that must be refused.
+//! bare lines of hexadecimal, each an encapsulation key that must be refused. A file's name may begin with its
+//! parameter set. A key of another length, or a last line without its end, says that the file was cut off.
 
 use std::string::String;
 use std::vec::Vec;
 
 use super::scheme::{Case, Expected, Record};
-use super::{FileReport, KatError};
+use super::{FileReport, KatError, nist};
 
-/// The parameter set whose encapsulation keys have this many bytes.
-fn by_ek(len: usize) -> Option<&'static str> {
-    match len {
-        800 => Some("ML-KEM-512"),
-        1184 => Some("ML-KEM-768"),
-        1568 => Some("ML-KEM-1024"),
-        _ => None,
+/// A parameter set with the lengths of its keys in bytes.
+struct Set {
+    name: &'static str,
+    ek: usize,
+    dk: usize,
+}
+
+const SETS: [Set; 3] = [
+    Set { name: "ML-KEM-512", ek: 800, dk: 1632 },
+    Set { name: "ML-KEM-768", ek: 1184, dk: 2400 },
+    Set { name: "ML-KEM-1024", ek: 1568, dk: 3168 },
+];
+
+/// Notes the parameter set of a key in this line, which must be the one that is known already.
+fn agree(set: &mut Option<&'static str>, line: u64, key: &[u8], len: fn(&Set) -> usize) -> Result<(), (u64, KatError)> {
+    let found = SETS.iter().find(|set| len(set) == key.len()).map(|set| set.name);
+    if found.is_none() || set.is_some_and(|set| Some(set) != found) {
+        let scheme = set.unwrap_or("any parameter set of ML-KEM");
+        return Err((line, KatError::KeyLength { len: key.len(), scheme }));
     }
+    *set = found;
+    Ok(())
 }
 
 /// Whether text looks like one of the two kinds.
@@ -31,12 +46,16 @@ pub(super) fn is_text(head: &[u8]) -> bool {
     }
 }
 
-/// The records of a file.
-pub(super) fn records(text: &str, report: &mut FileReport) -> Result<Vec<Record>, (u64, KatError)> {
-    if text.lines().next().is_some_and(|line| !line.contains('=')) {
-        return refused_keys(text, report);
+/// The records of a file of this name.
+pub(super) fn records(text: &str, name: &str, report: &mut FileReport) -> Result<Vec<Record>, (u64, KatError)> {
+    if !text.ends_with('\n') {
+        return Err((text.lines().count() as u64, KatError::UnendedLine));
     }
-    let mut fields: Vec<(&str, Vec<u8>)> = Vec::new();
+    let mut set = nist::scheme(name.split('.').next().unwrap_or_default());
+    if text.lines().next().is_some_and(|line| !line.contains('=')) {
+        return refused_keys(text, set);
+    }
+    let mut fields: Vec<(&str, u64, Vec<u8>)> = Vec::new();
     let mut internal = 0;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let Some((name, value)) = line.split_once('=') else {
@@ -48,38 +67,42 @@ pub(super) fn records(text: &str, report: &mut FileReport) -> Result<Vec<Record>
             continue;
         }
         let value = hex::decode(value.trim()).map_err(|_| (number, malformed(line, "bytes in hexadecimal")))?;
-        fields.push((name, value));
+        fields.push((name, number, value));
     }
     report.skip("intermediate values, and the key generation of the FIPS 203 draft", internal);
-    let get = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.clone());
+    let field = |name: &str| fields.iter().find(|(field, ..)| *field == name);
+    let get = |name: &str| field(name).map(|(.., value)| value.clone());
+    if let Some((_, line, ek)) = field("ek") {
+        agree(&mut set, *line, ek, |set| set.ek)?;
+    }
+    if let Some((_, line, dk)) = field("dk") {
+        agree(&mut set, *line, dk, |set| set.dk)?;
+    }
+    let Some(scheme) = set else { return Err((0, KatError::NoRecords)) };
     let mut cases = Vec::new();
     if let (Some(ek), Some(m), Some(c), Some(k)) = (get("ek"), get("m"), get("c"), get("K")) {
         let expected = Expected::Values(Vec::from([("c", c), ("k", k)]));
-        let scheme = by_ek(ek.len()).unwrap_or("ML-KEM of an unknown size").into();
+        let scheme = scheme.into();
         cases.push(Case { scheme, op: "encaps".into(), inputs: Vec::from([("ek", ek), ("m", m)]), expected });
     }
     if let (Some(dk), Some(c), Some(k)) = (get("dk"), get("c"), get("K")) {
-        // dk is 768 bytes and 96 more a rank, ek 384 and 32 more.
-        let scheme = by_ek(dk.len().saturating_sub(96) / 2 + 32).unwrap_or("ML-KEM of an unknown size").into();
+        let scheme = scheme.into();
         let expected = Expected::Values(Vec::from([("k", k)]));
         cases.push(Case { scheme, op: "decaps".into(), inputs: Vec::from([("dk", dk), ("c", c)]), expected });
     }
     if cases.is_empty() {
-        report.skip("no complete encapsulation or decapsulation", 1);
-        return Ok(Vec::new());
+        return Err((0, KatError::NoRecords));
     }
     Ok(Vec::from([Record { id: "the file's values".into(), cases }]))
 }
 
-fn refused_keys(text: &str, report: &mut FileReport) -> Result<Vec<Record>, (u64, KatError)> {
+fn refused_keys(text: &str, mut set: Option<&'static str>) -> Result<Vec<Record>, (u64, KatError)> {
     let mut out = Vec::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let ek =
             hex::decode(line.trim()).map_err(|_| (number, malformed(line, "an encapsulation key in hexadecimal")))?;
-        let Some(scheme) = by_ek(ek.len()) else {
-            report.skip("keys of a length that no parameter set has", 1);
-            continue;
-        };
+        agree(&mut set, number, &ek, |set| set.ek)?;
+        let scheme = set.unwrap_or_default();
         let case =
             |op: &str, inputs| Case { scheme: scheme.into(), op: op.into(), inputs, expected: Expected::Refusal };
         let encaps = case("encaps", Vec::from([("ek", ek.clone()), ("m", std::vec![0; 32])]));

@@ -95,6 +95,33 @@ pub enum KatError {
         /// The modulus.
         q: u64,
     },
+    /// A file's last line has no end.
+    #[error("the last line has no line break: the file is cut off")]
+    UnendedLine,
+    /// A key's length is not that of its parameter set.
+    #[error("a key of {len} bytes is none of {scheme}: the file may be cut off")]
+    KeyLength {
+        /// Its length in bytes.
+        len: usize,
+        /// The parameter set.
+        scheme: &'static str,
+    },
+    /// A test has no answer among the expected results.
+    #[error("the expected results have no answer to this test")]
+    NoExpectedResult,
+    /// A test's number is given twice.
+    #[error("tcId {0} is given twice in its group")]
+    DuplicateTest(u64),
+    /// A prompt and expected results do not belong together.
+    #[error("`{field}` is {prompt} in the prompt and {results} in the expected results beside it")]
+    OtherResults {
+        /// The field that differs.
+        field: &'static str,
+        /// What the prompt has there.
+        prompt: String,
+        /// What the expected results have there.
+        results: String,
+    },
     /// A ring's headers are followed by no record.
     #[error("there are no records: the file may be cut off")]
     NoRecords,

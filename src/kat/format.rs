@@ -25,8 +25,8 @@ pub enum Format {
 impl Format {
     /// The format of a file that begins with these bytes.
     ///
-    /// Content decides. Only a file that is named `.rsp` or `.rsp.gz` and whose first line fits no format at all
-    /// counts as a (damaged) ring file, so that it gets an error and not a skip.
+    /// Content decides. Only a file that is named `.rsp` or `.json` (or that and `.gz`) and whose first line fits no
+    /// format at all counts as a (damaged) ring file or document, so that it gets an error and not a skip.
     ///
     /// # Errors
     /// The reason why no reader of this build takes the file.
@@ -39,10 +39,14 @@ impl Format {
     pub fn detect(path: &Path, head: &[u8]) -> Result<Self, String> {
         let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
-        let named = named_rsp(path);
+        let named = named(path, ".rsp");
         #[cfg(feature = "cli")]
         if let Some(format) = Self::of_schemes(head, first) {
             return Ok(format);
+        }
+        #[cfg(feature = "cli")]
+        if first.and_then(key).is_none() && self::named(path, ".json") {
+            return Ok(Self::Json);
         }
         match first.and_then(key) {
             // The next field tells a ring's `count` from that of other response files.
@@ -90,9 +94,9 @@ fn key(line: &[u8]) -> Option<&[u8]> {
     super::rsp::is_key(key).then_some(key)
 }
 
-fn named_rsp(path: &Path) -> bool {
+fn named(path: &Path, end: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    name.strip_suffix(".gz").unwrap_or(&name).ends_with(".rsp")
+    name.strip_suffix(".gz").unwrap_or(&name).ends_with(end)
 }
 
 #[cfg(test)]

@@ -79,31 +79,51 @@ fn malformed(line: &str, expected: &'static str) -> KatError {
     KatError::Malformed { text: crate::error::excerpt(line), expected }
 }
 
-/// The fields of one record.
+/// An error and its line.
+type AtLine<T> = Result<T, (u64, KatError)>;
+
+/// The fields that records have.
+const KNOWN: [&str; 10] = ["count", "seed", "mlen", "msg", "pk", "sk", "ct", "ss", "smlen", "sm"];
+
+/// The fields of one record: line, name and value. The first is `count`.
 #[derive(Default)]
 struct Fields<'a> {
-    line: u64,
-    fields: Vec<(&'a str, &'a str)>,
+    count: u64,
+    fields: Vec<(u64, &'a str, &'a str)>,
 }
 
-impl Fields<'_> {
-    fn text(&self, name: &'static str) -> Result<&str, KatError> {
-        let missing = KatError::MissingField { count: self.count(), field: name };
-        self.fields.iter().find(|(key, _)| *key == name).map(|(_, value)| *value).ok_or(missing)
+impl<'a> Fields<'a> {
+    /// The line where the record begins.
+    fn line(&self) -> u64 {
+        self.fields.first().map_or(0, |(line, ..)| *line)
     }
 
-    fn count(&self) -> u64 {
-        self.fields.first().and_then(|(_, count)| count.parse().ok()).unwrap_or_default()
+    /// The line and the value of a field.
+    fn text(&self, name: &'static str) -> AtLine<(u64, &'a str)> {
+        let missing = KatError::MissingField { count: self.count, field: name };
+        let found = self.fields.iter().find(|(_, key, _)| *key == name);
+        found.map(|(line, _, value)| (*line, *value)).ok_or((self.line(), missing))
     }
 
-    fn bytes(&self, name: &'static str) -> Result<Vec<u8>, KatError> {
-        let text = self.text(name)?;
-        hex::decode(text).map_err(|_| malformed(text, "bytes in hexadecimal"))
+    fn bytes(&self, name: &'static str) -> AtLine<Vec<u8>> {
+        let (line, text) = self.text(name)?;
+        hex::decode(text).map_err(|_| (line, malformed(text, "bytes in hexadecimal")))
+    }
+
+    /// Adds a field.
+    fn push(&mut self, line: u64, key: &'a str, value: &'a str) -> AtLine<()> {
+        if self.fields.iter().any(|(_, known, _)| *known == key)
+            && let Some(field) = KNOWN.into_iter().find(|known| *known == key)
+        {
+            return Err((line, KatError::DuplicateField { count: self.count, field }));
+        }
+        self.fields.push((line, key, value));
+        Ok(())
     }
 }
 
 /// The records of a file; its parameter set stands in the first comment, or in the file's name.
-pub(super) fn records(text: &str, name: &str, report: &mut FileReport) -> Result<Vec<Record>, (u64, KatError)> {
+pub(super) fn records(text: &str, name: &str, report: &mut FileReport) -> AtLine<Vec<Record>> {
     let comment = text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
     let Some(scheme) = scheme(comment.trim()).or_else(|| scheme(stem)) else {
@@ -115,12 +135,11 @@ pub(super) fn records(text: &str, name: &str, report: &mut FileReport) -> Result
     };
     let mut out = Vec::new();
     let mut current = Fields::default();
-    let mut finish = |fields: &mut Fields| {
+    let mut finish = |fields: &mut Fields| -> AtLine<()> {
         let fields = std::mem::take(fields);
-        if fields.fields.is_empty() {
-            return Ok(());
+        if !fields.fields.is_empty() {
+            out.extend(record(scheme, &fields, report)?);
         }
-        out.push(record(scheme, &fields, report).map_err(|error| (fields.line, error))?);
         Ok(())
     };
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -131,21 +150,28 @@ pub(super) fn records(text: &str, name: &str, report: &mut FileReport) -> Result
             return Err((number, malformed(line, "a line `name = value`")));
         };
         if key == "count" {
+            let count = value.parse::<u64>().map_err(|_| (number, malformed(line, "`count` and a number")))?;
+            let expected = if current.fields.is_empty() { count } else { current.count.wrapping_add(1) };
+            if count != expected {
+                return Err((number, KatError::OutOfOrder { expected, got: count }));
+            }
             finish(&mut current)?;
-            current.line = number;
-            value.parse::<u64>().map_err(|_| (number, malformed(line, "`count` and a number")))?;
+            current.count = count;
         } else if current.fields.is_empty() {
             return Err((number, malformed(line, "`count` at the beginning of a record")));
         }
-        current.fields.push((key, value));
+        current.push(number, key, value)?;
     }
     finish(&mut current)?;
     Ok(out)
 }
 
-fn record(scheme: &str, fields: &Fields, report: &mut FileReport) -> Result<Record, KatError> {
+/// A record, unless it is wrong by itself: that is counted in the report.
+fn record(scheme: &str, fields: &Fields, report: &mut FileReport) -> AtLine<Option<Record>> {
+    let (line, _) = fields.text("seed")?;
     let seed = fields.bytes("seed")?;
-    let seed = seed.try_into().map_err(|_| malformed("seed", "48 bytes in hexadecimal"))?;
+    let seed = seed.try_into().map_err(|_| (line, malformed("seed", "48 bytes in hexadecimal")))?;
+    let id = std::format!("count = {}", fields.count);
     let draws = Draws::new(scheme, &seed);
     let (pk, sk) = (fields.bytes("pk")?, fields.bytes("sk")?);
     let case = |op: &str, inputs: Values, expected: Values| Case {
@@ -166,14 +192,19 @@ fn record(scheme: &str, fields: &Fields, report: &mut FileReport) -> Result<Reco
         (&["count", "seed", "pk", "sk", "ct", "ss"], cases)
     } else {
         let (message, mut signature) = (fields.bytes("msg")?, fields.bytes("sm")?);
-        let length = |name: &'static str, value: &[u8]| match fields.text(name)?.parse::<usize>() {
-            Ok(length) if value.len() == length => Ok(()),
-            _ => Err(malformed(fields.text(name)?, "the number of bytes of the field that follows")),
+        let length = |name: &'static str, value: &[u8]| {
+            let (line, text) = fields.text(name)?;
+            match text.parse::<usize>() {
+                Ok(length) if value.len() == length => Ok(()),
+                _ => Err((line, malformed(text, "the number of bytes of the field that follows"))),
+            }
         };
         length("mlen", &message)?;
         length("smlen", &signature)?;
         let Some(end) = signature.len().checked_sub(message.len()).filter(|end| signature[*end..] == message) else {
-            return Err(malformed("sm", "a signature followed by the message"));
+            let (line, _) = fields.text("sm")?;
+            report.fail(std::format!("{id} (line {line}): `sm` is no signature followed by `msg`"));
+            return Ok(None);
         };
         signature.truncate(end);
         let sign = Vec::from([
@@ -195,10 +226,10 @@ fn record(scheme: &str, fields: &Fields, report: &mut FileReport) -> Result<Reco
         ]);
         (&["count", "seed", "mlen", "msg", "pk", "sk", "smlen", "sm"], cases)
     };
-    for (key, _) in fields.fields.iter().filter(|(key, _)| !known.contains(key)) {
+    for (_, key, _) in fields.fields.iter().filter(|(_, key, _)| !known.contains(key)) {
         report.skip(&std::format!("field `{}`, which this format does not define", crate::error::excerpt(key)), 1);
     }
-    Ok(Record { id: std::format!("count = {}", fields.count()), cases })
+    Ok(Some(Record { id, cases }))
 }
 
 /// Writes `count` records as NIST's kit does: the files of [`ENTROPY`] are NIST's own. Published digests of such files

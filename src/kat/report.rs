@@ -48,6 +48,8 @@ pub struct FileReport {
     pub mismatch: Option<Mismatch>,
     /// The first wrong answer of a scheme: the record, the operation and what is wrong.
     pub wrong: Option<String>,
+    /// Where the file holds the expected results of a prompt beside it: that prompt. They are read and counted with it.
+    pub prompt: Option<PathBuf>,
     /// Why the file could not be read to its end. Records before it are counted.
     pub error: Option<FileError>,
 }
@@ -68,6 +70,7 @@ impl FileReport {
             skips: Vec::new(),
             mismatch: None,
             wrong: None,
+            prompt: None,
             error: None,
         }
     }
@@ -80,6 +83,13 @@ impl FileReport {
     /// Whether nothing was wrong: no failed record and no error. A skipped file is not wrong.
     pub fn is_ok(&self) -> bool {
         self.failed == 0 && self.error.is_none()
+    }
+
+    /// Counts a record that is wrong by itself, whoever is asked.
+    #[cfg(feature = "cli")]
+    pub(super) fn fail(&mut self, why: String) {
+        self.failed += 1;
+        self.wrong.get_or_insert(why);
     }
 
     pub(super) fn skip(&mut self, reason: &str, count: u64) {

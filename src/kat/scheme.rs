@@ -133,7 +133,9 @@ pub fn judge(expected: &Expected, answer: &Answer) -> Verdict {
         (_, Answer::Failure(why)) => Verdict::Wrong(why.clone()),
         (Expected::Refusal, Answer::Refusal(_)) => Verdict::Right,
         (Expected::Refusal, Answer::Values(_)) => Verdict::Wrong("accepted what must be refused".into()),
-        (Expected::Values(_), Answer::Refusal(why)) => Verdict::Wrong(std::format!("refused: {why}")),
+        (Expected::Values(_), Answer::Refusal(why)) => {
+            Verdict::Wrong(std::format!("refused where it must be accepted: {why}"))
+        }
         (Expected::Values(expected), Answer::Values(got)) => {
             for (name, expected) in expected {
                 let Some((_, got)) = got.iter().find(|(key, _)| key == name) else {

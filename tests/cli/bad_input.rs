@@ -158,7 +158,8 @@ fn json_says_what_is_wrong() {
     for (args, expected) in [
         (&["mul", "--ring", "kyber", "--a", "none", "--b", "none"][..], "unknown ring `kyber`"),
         (&["mul", "--ring", RING, "--a", "none", "--b", "none"], "none: "),
-        (&["mul", "--ring", RING], "required arguments"),
+        (&["mul", "--ring", RING], "required arguments were not provided: --a"),
+        (&["kat"], "required arguments were not provided: <PATH>..."),
         (&["check", "--backend", "abacus"], "backend `abacus` is not available"),
         (&["kat", "--batch", "0", "kats"], "0"),
         (&["bench", "none"], "none"),

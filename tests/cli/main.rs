@@ -38,7 +38,9 @@ impl Run {
     fn json_error(&self, command: &str) -> String {
         assert_eq!(self.code, 2, "{}", self.stderr);
         let error = any_json(&self.stdout, command)["error"].as_str().expect("an error").to_owned();
-        assert!(self.stderr.starts_with(&format!("error: {error}")), "{}", self.stderr);
+        // It may take several lines there.
+        let stderr: Vec<&str> = self.stderr.split_whitespace().collect();
+        assert!(stderr.join(" ").starts_with(&format!("error: {error}")), "{}", self.stderr);
         error
     }
 

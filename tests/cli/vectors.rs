@@ -166,6 +166,69 @@ fn vectors_of_schemes() {
     assert!(kat("v", other.as_bytes(), &[]).ok().contains("v: ok, 1 passed"));
 }
 
+/// A program needs no backend, and the rows name it; an empty KARAT_BACKEND is none.
+#[test]
+fn rows_name_what_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("kem.rsp"), karat(&["vectors", "--scheme", "ml-kem-512", "--count", "1"]).ok())
+        .unwrap();
+    let run = |backend: &str, more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_karat"));
+        command.args(["kat", "kem.rsp", "--json"]).args(more).current_dir(&folder).env("KARAT_BACKEND", backend);
+        let output = command.output().unwrap();
+        let row = json(std::str::from_utf8(&output.stdout).unwrap(), "kat")["rows"][0].clone();
+        (output.status.code(), row)
+    };
+    // `cat` gives the request back: no answer.
+    let (code, row) = run("abacus", &["--cmd", "cat"]);
+    assert_eq!((code, &row["program"], row.get("backend")), (Some(1), &"cat".into(), None));
+    assert!(row["wrong"].as_str().unwrap().contains("answered nonsense"), "{row}");
+    let (code, row) = run("", &[]);
+    assert_eq!((code, row.get("program"), row["backend"].is_string()), (Some(0), None, true));
+}
+
+/// Expected results count with their prompt.
+#[test]
+fn expected_results_are_no_skipped_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = |group: &str| {
+        format!(r#"{{"vsId":1,"algorithm":"ML-KEM","mode":"encapDecap","revision":"FIPS203","testGroups":[{group}]}}"#)
+    };
+    let key = "ff".repeat(800);
+    let group = format!(
+        r#"{{"tgId":1,"testType":"VAL","parameterSet":"ML-KEM-512","function":"encapsulationKeyCheck","tests":[{{"tcId":1,"ek":"{key}"}}]}}"#
+    );
+    fs::write(folder.path().join("prompt.json"), document(&group)).unwrap();
+    let results = document(r#"{"tgId":1,"tests":[{"tcId":1,"testPassed":false}]}"#);
+    fs::write(folder.path().join("expectedResults.json"), &results).unwrap();
+    let report = karat_in(folder.path(), &["kat", "."], "").ok();
+    assert!(report.contains("expectedResults.json: read with the prompt beside it\n"), "{report}");
+    assert!(report.ends_with("1 passed, 0 failed, 0 skipped\n"), "{report}");
+    let run = karat_in(folder.path(), &["kat", "expectedResults.json"], "");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("nothing was checked"), "{}", run.stderr);
+    // A wrong refusal says which way it is wrong.
+    fs::write(folder.path().join("expectedResults.json"), results.replace("false", "true")).unwrap();
+    let run = karat_in(folder.path(), &["kat", "prompt.json"], "");
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("refused where it must be accepted"), "{}", run.stdout);
+    // An empty document is damaged.
+    fs::write(folder.path().join("prompt.json"), "").unwrap();
+    assert_eq!(karat_in(folder.path(), &["kat", "prompt.json"], "").code, 2);
+}
+
+/// The help says how a program is called and what it is asked.
+#[test]
+fn help_tells_what_a_program_must_know() {
+    let help = |args: &[&str]| karat(args).ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    let kat = help(&["kat", "--help"]);
+    for text in ["split at blanks", "encaps ", "decaps ", "check-dk", "verify*", "-hash:NAME", "rnd"] {
+        assert!(kat.contains(text), "{text}");
+    }
+    let vectors = help(&["vectors", "--help"]);
+    assert!(vectors.contains("karat vectors --scheme <NAME> --count <COUNT>") && vectors.contains("ML-KEM"));
+}
+
 #[test]
 fn arguments_that_make_no_sense() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,6 +242,9 @@ fn arguments_that_make_no_sense() {
         &["kat", "kem.rsp", "--cmd", "cat", "--timeout", "0"],
         &["kat", "kem.rsp", "--timeout", "5"],
         &["kat", "kem.rsp", "--long"],
+        &["kat", "kem.rsp", "--cmd", "cat", "--backend", "scalar"],
+        &["vectors", "--scheme", "ml-kem-512", "--count", "0"],
+        &["vectors", "--ring", "ml-kem", "--seed", "00", "--count", "0"],
         &["vectors", "--ring", "ml-kem", "--scheme", "ml-kem-512", "--count", "1"],
     ] {
         let run = run(args);

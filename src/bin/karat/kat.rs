@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::value_parser;
 use indicatif::ProgressBar;
-use karat::Backend;
 use karat::kat::scheme::{Command, Own, builtin, digests};
 use karat::kat::{FileReport, Runner, files};
+use karat::{AnyBackend, Backend, Cpu};
 use serde::Serialize;
 
 use crate::args::BackendArgs;
@@ -18,9 +18,11 @@ use crate::output::{Output, Summary, complain, progress};
 /// ML-DSA as .rsp of NIST, JSON of ACVP and Wycheproof, text of CCTV.
 ///
 /// A line for each file, then how many files passed, failed and were skipped (no reader knows their format). Files that
-/// cannot be read to their end count as failed; all others are still looked at. Exit status 1 if a product is wrong,
-/// else 2 if a file cannot be read, or if every file was skipped so that nothing was checked.
+/// cannot be read to their end count as failed; all others are still looked at. The expectedResults.json of ACVP is read
+/// with the prompt.json beside it and counts with that. Exit status 1 if a product is wrong, else 2 if a file cannot be
+/// read, or if every file was skipped so that nothing was checked.
 #[derive(clap::Args)]
+#[command(after_long_help = OPERATIONS)]
 pub struct Args {
     /// Files and folders.
     #[arg(required_unless_present = "builtin", value_name = "PATH")]
@@ -32,8 +34,9 @@ pub struct Args {
     #[arg(long, requires = "builtin")]
     long: bool,
     /// Validate another implementation of the schemes: a program that answers each JSON line {id, scheme, op, in} on
-    /// its standard input with a line {id, out} or {id, error}; values are {name: hex}.
-    #[arg(long, value_name = "PROGRAM ARGS")]
+    /// its standard input with a line {id, out} or {id, error}; values are {name: hex}. PROGRAM and its arguments are split
+    /// at blanks (there is no quoting). The operations are listed below; karat's own backends have no part in it.
+    #[arg(long, value_name = "PROGRAM ARGS", conflicts_with = "backend")]
     cmd: Option<String>,
     /// Seconds that the program may take for an answer.
     #[arg(long, default_value_t = 10, value_name = "SECONDS", requires = "cmd", value_parser = value_parser!(u64).range(1..))]
@@ -45,8 +48,23 @@ pub struct Args {
     backend: BackendArgs,
 }
 
+/// What `--cmd` asks for; the documentation of `karat::kat::scheme` has the same table.
+const OPERATIONS: &str = "\
+Operations of --cmd, their inputs -> outputs:
+  keygen (ML-KEM)   seed = d || z -> ek, dk
+  encaps            ek, m -> c, k
+  decaps            dk or seed; c -> k
+  check-ek          ek -> nothing
+  check-dk          dk -> nothing
+  keygen (ML-DSA)   seed -> pk, sk
+  sign*             sk or seed; message or mu; context; rnd -> signature
+  verify*           pk; message or mu; context; signature -> nothing
+where * is nothing (a message with a context), -internal (message), -mu (mu) or -hash:NAME (message and context, HashML-DSA
+with NAME, SHA2-256 for example). Without rnd the signature is deterministic. No output is an empty {}; {error} refuses a
+key that fails its check, a signature that is not valid, or an input of the wrong length. See kats/foreign/ml_kem.py.";
+
 #[derive(Serialize)]
-struct Row {
+struct Row<'a> {
     file: String,
     result: &'static str,
     rings: Vec<String>,
@@ -59,7 +77,18 @@ struct Row {
     /// The first wrong answer of a scheme.
     wrong: Option<String>,
     error: Option<String>,
-    backend: &'static str,
+    #[serde(flatten)]
+    by: By<'a>,
+}
+
+/// What is checked.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum By<'a> {
+    /// karat, on this backend.
+    Backend(&'static str),
+    /// This program.
+    Program(&'a str),
 }
 
 #[derive(Serialize)]
@@ -78,11 +107,12 @@ struct Mismatch {
     got: u64,
 }
 
-impl Row {
-    fn new(report: &FileReport, backend: &'static str) -> Self {
+impl<'a> Row<'a> {
+    fn new(report: &FileReport, by: By<'a>) -> Self {
         let result = match report {
             FileReport { error: Some(_), .. } => "error",
             _ if report.failed > 0 => "FAILED",
+            FileReport { prompt: Some(_), .. } => "read",
             FileReport { format: None, .. } => "skipped",
             // A file of which nothing could be checked has not passed.
             _ if report.passed == 0 => "skipped",
@@ -104,14 +134,16 @@ impl Row {
             }),
             wrong: report.wrong.clone(),
             error: report.error.as_ref().map(ToString::to_string),
-            backend,
+            by,
         }
     }
 
     /// The line for people.
     fn line(&self) -> String {
         let mut line = format!("{}: {}", self.file, self.result);
-        if self.result != "skipped" {
+        if self.result == "read" {
+            line += " with the prompt beside it";
+        } else if self.result != "skipped" {
             line += &format!(", {} passed, {} failed", self.passed, self.failed);
         }
         if let Some(m) = &self.mismatch {
@@ -134,19 +166,20 @@ impl Row {
 }
 
 /// What the rows say together.
-struct Tally {
+struct Tally<'a> {
     summary: Summary,
-    backend: &'static str,
+    by: By<'a>,
     unreadable: bool,
     wrong: bool,
 }
 
-impl Tally {
+impl Tally<'_> {
     fn add(&mut self, report: &FileReport, bar: &ProgressBar, out: &mut Output) -> Result<(), Failure> {
-        let row = Row::new(report, self.backend);
+        let row = Row::new(report, self.by);
         match row.result {
             "ok" => self.summary.passed += 1,
             "skipped" => self.summary.skipped += 1,
+            "read" => {}
             _ => self.summary.failed += 1,
         }
         bar.suspend(|| out.line(row.line()))?;
@@ -162,8 +195,15 @@ impl Tally {
 }
 
 pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
-    let backend = args.backend.backend()?;
-    let name = backend.name();
+    // A program needs no backend of karat's: ring products are not asked of it.
+    let (backend, by) = match &args.cmd {
+        Some(program) => (AnyBackend::Cpu(Cpu::scalar()), By::Program(program)),
+        None => {
+            let backend = args.backend.backend()?;
+            let by = By::Backend(backend.name());
+            (backend, by)
+        }
+    };
     let files = files(&args.paths);
     if files.is_empty() && !args.builtin {
         return Err(Failure::Usage("there is no file in these folders".into()));
@@ -179,7 +219,7 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let sets = if args.builtin { builtin().collect() } else { Vec::new() };
     let digests = if args.builtin { digests(args.long).collect() } else { Vec::new() };
     let bar = progress(Some((files.len() + sets.len() + digests.len()) as u64), "validating");
-    let mut tally = Tally { summary: Summary::default(), backend: name, unreadable: false, wrong: false };
+    let mut tally = Tally { summary: Summary::default(), by, unreadable: false, wrong: false };
     for file in &files {
         let report = runner.check_file(file, &mut |progress| {
             bar.set_message(format!("{}: {} records", file.display(), progress.passed + progress.failed));
@@ -203,7 +243,10 @@ pub fn run(args: &Args, out: &mut Output) -> Result<Summary, Failure> {
     let Tally { summary, unreadable, wrong, .. } = tally;
     out.line(format_args!("{} passed, {} failed, {} skipped", summary.passed, summary.failed, summary.skipped))?;
     let nothing = summary.passed + summary.failed == 0;
-    let error = nothing.then_some("nothing was checked: every file was skipped");
+    let error = nothing.then_some(match summary.skipped {
+        0 => "nothing was checked: expected results are read with their prompt",
+        _ => "nothing was checked: every file was skipped",
+    });
     error.iter().for_each(|error| complain(format_args!("error: {error}")));
     if nothing || (unreadable && !wrong) {
         out.end(summary, error)?;

@@ -111,9 +111,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
         let cli = Cli::command();
         let command = cli.get_subcommands().find(|command| words.iter().any(|word| word == command.get_name()));
         let text = error.to_string();
-        let line = text.lines().next().unwrap_or_default();
+        // What is wrong may take several lines; a tip or the usage follows an empty one.
+        let lines: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let line = lines.join(" ");
         let mut out = Output::new(command.map_or("", |command| command.get_name()), true);
-        let _ = out.end(Summary::default(), Some(line.strip_prefix("error: ").unwrap_or(line)));
+        let _ = out.end(Summary::default(), Some(line.strip_prefix("error: ").unwrap_or(&line)));
     }
     ExitCode::from(error.exit_code() as u8)
 }

@@ -13,9 +13,9 @@ use crate::output::{Output, Summary, progress};
 use crate::sink::deliver;
 use crate::staged::Staged;
 
-/// Write products in a ring as .rsp text: random ones that follow from the seed, then extremes.
+/// Write vectors: products in a ring as .rsp text or, with --scheme, operations of ML-KEM and ML-DSA.
 ///
-/// The same ring, count and seed give the same bytes on every machine. Operands come from a SHAKE-256 stream over
+/// With --ring: random products that follow from the seed, then extremes. The same ring, count and seed give the same bytes on every machine. Operands come from a SHAKE-256 stream over
 /// "karat ring vectors v1", the ring and the seed; the documentation of karat::kat::vectors defines it so that it can be
 /// followed in any language.
 ///
@@ -24,6 +24,8 @@ use crate::staged::Staged;
 /// NIST's own files have the bytes 00 to 2f, which is the default. Digests that others publish leave out the first line,
 /// the scheme's name, and the empty one after it.
 #[derive(clap::Args)]
+#[command(override_usage = "karat vectors --ring <RING> --seed <HEX> --count <COUNT> [OPTIONS]
+       karat vectors --scheme <NAME> --count <COUNT> [OPTIONS]")]
 pub struct Args {
     #[command(flatten)]
     ring: Option<RingArgs>,
@@ -36,7 +38,7 @@ pub struct Args {
     #[command(flatten)]
     backend: BackendArgs,
     /// Number of random records.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,
     /// Seed: hexadecimal, two digits a byte.
     #[arg(long, value_name = "HEX", required_unless_present = "scheme")]

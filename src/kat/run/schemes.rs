@@ -62,9 +62,12 @@ impl Runner {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let records = match format {
             Format::Nist => nist::records(&text, &name, report).map_err(at_line)?,
-            Format::Cctv => cctv::records(&text, report).map_err(at_line)?,
+            Format::Cctv => cctv::records(&text, &name, report).map_err(at_line)?,
             _ => json_records(&text, &path, report)?,
         };
+        if records.is_empty() && report.failed + report.skipped() == 0 && report.prompt.is_none() {
+            return Err(failed(KatError::NoRecords));
+        }
         let mut tell = |report: &FileReport| {
             progress(Progress { bytes: bytes.get(), passed: report.passed, failed: report.failed });
         };
@@ -155,14 +158,17 @@ fn json_records(text: &str, path: &Path, report: &mut FileReport) -> Result<Vec<
         report.skip(what, 1);
         return Ok(Vec::new());
     }
-    if !acvp::has_inputs(&document) {
-        report.skip("expected results: they are read together with the prompt beside them", 1);
+    if acvp::only_answers(&document) {
+        report.prompt = sibling(path, "prompt");
+        if report.prompt.is_none() {
+            report.skip("expected results without a prompt.json beside them", 1);
+        }
         return Ok(Vec::new());
     }
     if acvp::has_answers(&document) {
         return acvp::records(&document, &document, report).map_err(failed);
     }
-    let Some(answers) = sibling(path) else {
+    let Some(answers) = sibling(path, "expectedResults") else {
         report.skip("a prompt without an expectedResults.json beside it", 1);
         return Ok(Vec::new());
     };
@@ -173,10 +179,7 @@ fn json_records(text: &str, path: &Path, report: &mut FileReport) -> Result<Vec<
     acvp::records(&document, &answers, report).map_err(failed)
 }
 
-/// The expected results beside a prompt.
-fn sibling(prompt: &Path) -> Option<PathBuf> {
-    ["expectedResults.json", "expectedResults.json.gz"]
-        .into_iter()
-        .map(|name| prompt.with_file_name(name))
-        .find(|path| path.is_file())
+/// The other file of a prompt and its expected results.
+fn sibling(path: &Path, stem: &str) -> Option<PathBuf> {
+    [".json", ".json.gz"].into_iter().map(|end| path.with_file_name([stem, end].concat())).find(|path| path.is_file())
 }
