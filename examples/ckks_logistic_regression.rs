@@ -41,11 +41,12 @@ fn cases() -> Vec<(Vec<f64>, bool)> {
     (0..rows).map(case).collect()
 }
 
-/// Gradient descent with a penalty on large weights.
+/// Gradient descent with a penalty on large weights, which also keeps sums well inside RANGE: outside of it a polynomial
+/// is not bounded.
 fn train(cases: &[(Vec<f64>, bool)]) -> Vec<f64> {
     let mut weights = vec![0.0; WIDTH];
     for _ in 0..500 {
-        let mut gradient: Vec<f64> = weights.iter().map(|w| 0.02 * w).collect();
+        let mut gradient: Vec<f64> = weights.iter().map(|w| 0.1 * w).collect();
         for (case, benign) in cases {
             let error = sigmoid(dot(case, &weights)) - f64::from(u8::from(*benign));
             gradient.iter_mut().zip(case).for_each(|(g, x)| *g += error * x / cases.len() as f64);
@@ -91,6 +92,6 @@ fn main() -> Result<()> {
     println!("{ckks:?}, {} cases", test.len());
     println!("accuracy  encrypted {:.2} %, plain {:.2} %", share(encrypted_right), share(plain_right));
     println!("largest difference of a probability {worst:.4}");
-    assert!(encrypted_right.abs_diff(plain_right) <= 1 && share(encrypted_right) > 95.0);
+    assert!(encrypted_right.abs_diff(plain_right) <= 1 && share(encrypted_right) > 95.0 && worst < 0.05);
     Ok(())
 }

@@ -20,11 +20,12 @@ struct Nodes {
 DEVICE const Zeta* table(const void* base) { return static_cast<const Zeta*>(base); }
 
 // DEPTH layers on COUNT lanes: COUNT >> (LOW + DEPTH) nodes, whose lanes are pairwise 2^LOW apart in the last layer.
-// Canonical lanes need not be brought down first.
+// Canonical lanes need not be brought down first, and of the others only those that are not multiplied at once.
 template <u32 DEPTH, u32 LOW = 0, bool CANONICAL = false, u32 COUNT, class Zetas>
 DEVICE void forward_pass(const Field& f, Lane (&x)[COUNT], Zetas zetas) {
     if (!CANONICAL && DEPTH > 0) {
-        UNROLL for (u32 i = 0; i < COUNT; i++) x[i] = f.begin_forward(x[i]);
+        UNROLL for (u32 i = 0; i < COUNT; i++)
+            if (!(i >> (LOW + DEPTH - 1) & 1)) x[i] = f.begin_forward(x[i]);
     }
     UNROLL for (u32 s = 0; s < DEPTH; s++) {
         const u32 half = 1 << (LOW + DEPTH - 1 - s);

@@ -9,13 +9,6 @@
 // Fractions of q in which bounds are counted.
 constexpr int UNIT = 64;
 
-// Subtracts m once if x >= m, as a selection. Bounds: m <= 2^(w-1), x < m + 2^(w-1).
-DEVICE u32 subtract_once(u32 x, u32 m) { return smaller(x, x - m); }
-DEVICE u64 subtract_once(u64 x, u64 m) {
-    u64 d = x - m;
-    return static_cast<long long>(d) < 0 ? x : d;
-}
-
 // Words of which LIMIT times q fits, Shoup's twiddles; lanes in [0, LIMIT * q). LIMIT = 2 keeps [0, q).
 template <class T, int LIMIT>
 struct ShoupLanes {
@@ -47,15 +40,15 @@ struct ShoupLanes {
     DEVICE static constexpr bool far(int bound) { return bound > 4 * UNIT; }
     DEVICE static constexpr int halved(int bound) { return (bound / UNIT + 1) / 2 * UNIT; }
     DEVICE Lane reduce(Lane x, int bound) const {
-        return far(bound) ? reduce_far(x) : subtract_once(x, static_cast<T>(halved(bound) / UNIT) * q);
+        return far(bound) ? reduce_far(x) : csub(x, static_cast<T>(halved(bound) / UNIT) * q);
     }
     DEVICE static constexpr int reduced(int bound) { return far(bound) ? 2 * UNIT : halved(bound); }
     DEVICE Lane mul(Lane x, Twiddle w, int, int) const {
         T r = x * w.value + mul_hi(x, w.quotient) * minus_q;
-        return FULL ? subtract_once(r, q) : r;
+        return FULL ? csub(r, q) : r;
     }
     DEVICE static constexpr int product(int, int) { return PRODUCT; }
-    DEVICE Lane add(Lane x, Lane y) const { return FULL ? subtract_once(x + y, q) : x + y; }
+    DEVICE Lane add(Lane x, Lane y) const { return FULL ? csub(x + y, q) : x + y; }
     // Forward: y is a product.
     DEVICE Lane sub_product(Lane x, Lane y) const { return FULL ? borrow(x, y) : x - y + 2 * q; }
     DEVICE Lane sub(Lane x, Lane y, int bound) const {
@@ -66,9 +59,9 @@ struct ShoupLanes {
     DEVICE static constexpr int sum(int a, int b) { return FULL ? UNIT : a + b; }
 
     DEVICE Word canonical(Lane x, int bound) const {
-        if (far(bound)) return subtract_once(reduce_far(x), q);
+        if (far(bound)) return csub(reduce_far(x), q);
         UNROLL for (int limit = LIMIT / 2; limit >= 1; limit /= 2) {
-            if (!FULL && bound > limit * UNIT) x = subtract_once(x, static_cast<T>(limit) * q);
+            if (!FULL && bound > limit * UNIT) x = csub(x, static_cast<T>(limit) * q);
         }
         return x;
     }

@@ -22,11 +22,11 @@ struct alignas(2 * sizeof(T)) Shoup {
     T value, quotient;
 };
 
-// Subtracts m once if x >= m. Bounds: m <= 2^(w-1), x < m + 2^(w-1).
+// Subtracts m once if x >= m, as a selection. Bounds: m <= 2^(w-1), x < m + 2^(w-1).
 DEVICE u32 csub(u32 x, u32 m) { return smaller(x, x - m); }
 DEVICE u64 csub(u64 x, u64 m) {
     u64 d = x - m;
-    return d + (m & (0 - (d >> 63)));
+    return static_cast<long long>(d) < 0 ? x : d;
 }
 
 template <class T>
