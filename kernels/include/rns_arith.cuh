@@ -34,9 +34,10 @@ struct ShoupLanes {
     // Whether x must be reduced before a forward butterfly, and the bound after it.
     DEVICE static constexpr bool forward_reduces(int bound, int) { return !FULL && bound + PRODUCT > MOST; }
     DEVICE static constexpr int forward_bound(int bound, int factor) {
-        return FULL ? UNIT : (forward_reduces(bound, factor) ? reduced(bound) : bound) + PRODUCT;
+        return FULL ? UNIT : (forward_reduces(bound, factor) ? MOST / 2 : bound) + PRODUCT;
     }
-    // To 2q by a quotient, or to half the bound, in whole multiples of q, by one subtraction.
+    DEVICE Lane lower(Lane x) const { return csub(x, static_cast<T>(LIMIT / 2) * q); }
+    // Backwards: to 2q by a quotient, or to half the bound, in whole multiples of q, by one subtraction.
     DEVICE static constexpr bool far(int bound) { return bound > 4 * UNIT; }
     DEVICE static constexpr int halved(int bound) { return (bound / UNIT + 1) / 2 * UNIT; }
     DEVICE Lane reduce(Lane x, int bound) const {
@@ -117,6 +118,7 @@ struct DoubleLanes {
     DEVICE double rounded(double x, double magic) const { return add_rn(fma_rn(x, q_inv, magic), -magic); }
     DEVICE Lane reduce(Lane x) const { return fma_rn(-rounded(x, 6755399441055744.0), q, x); }  // magic: 6755399441055744 == 3 * 2^51
     DEVICE Lane reduce(Lane x, int) const { return reduce(x); }
+    DEVICE Lane lower(Lane x) const { return reduce(x); }
     DEVICE static constexpr int reduced(int) { return UNIT / 2 + 1; }
     DEVICE Lane mul(Lane x, Twiddle w, int bound, int factor) const {
         double high = mul_rn(x, w), low = fma_rn(x, w, -high);
@@ -159,6 +161,7 @@ struct PlainLanes {
     DEVICE static constexpr int forward_bound(int, int) { return UNIT; }
     DEVICE static constexpr int product(int, int) { return UNIT; }
     DEVICE Lane reduce(Lane x, int) const { return x; }
+    DEVICE Lane lower(Lane x) const { return x; }
     DEVICE static constexpr int reduced(int bound) { return bound; }
     DEVICE Lane mul(Lane x, Twiddle w, int, int) const {
         Wide product = static_cast<Wide>(x) * w;

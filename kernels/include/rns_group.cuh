@@ -117,7 +117,7 @@ DEVICE void forward_unit(const L& m, typename L::Lane* v, const T& twiddles) {
         UNROLL for (int i = 0; i < HALF; i++) {
             typename L::Lane x = v[2 * k * HALF + i];
             typename L::Lane t = factors.mul(m, v[2 * k * HALF + i + HALF], BOUND, T::FACTOR);
-            if (REDUCES) x = m.reduce(x, BOUND);
+            if (REDUCES) x = m.lower(x);
             v[2 * k * HALF + i] = m.add(x, t);
             v[2 * k * HALF + i + HALF] = m.sub_product(x, t);
         }
