@@ -119,9 +119,19 @@ impl Default for Tuning {
             node_layers: 9,
             // Columns of 45 polynomials of 2^16 60-bit words: 54 µs with 32 bytes, 47 with 64, 45 with 128, 46 with 256.
             column_bytes: 128,
-            // Not more than 4,096 lanes a block, so that two blocks fit a multiprocessor.
-            cluster: [4, 4, 8, 16].map(|blocks| ClusterShape { blocks, lanes: 16, alpha: 0 }),
-            products: Vec::new(),
+            // M products a second with 2, 4, 8 (and 16) blocks, 45 of 60 bits: 1.66, 1.67, 1.69 for 2^13, 0.97, 0.94, 1.17
+            // (0.81) for 2^14; 2^15 with 8 and 16: 0.52 and 0.52, 0.85 and 0.90 in doubles; 2^16: 0.27 and 0.26.
+            cluster: [8, 8, 16, 8].map(|blocks| ClusterShape { blocks, lanes: 16, alpha: 0 }),
+            // The same for clusters and for three launches: 2^13 1.68 and 1.42, in doubles 2.73 and 2.17; 2^14 1.17 and
+            // 1.11, in doubles 1.87 and 1.63; with 16 products clusters win in doubles only; above 2^14 they do not.
+            products: [
+                (13, (51, 60), 45, "cluster/8/16/2"),
+                (14, (51, 60), 45, "cluster/8/16/0"),
+                (13, (29, 50), 16, "cluster/8/16/1"),
+                (14, (29, 50), 16, "cluster/8/16/2"),
+            ]
+            .map(|(log_n, bits, batch, variant)| ProductChoice { log_n, bits, batch, variant: variant.into() })
+            .into(),
             ntt: Vec::new(),
         }
     }
