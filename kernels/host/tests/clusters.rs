@@ -26,7 +26,7 @@ fn every_class() {
     products_agree::<u64>(&backend, "q=1125899903827969,f=x^8192+1,alpha=2", 1);
     products_agree::<u32>(&backend, "q=268369921,f=x^8192+1,alpha=2", 1);
     products_agree::<u16>(&backend, "q=12289,f=x^8192+1,alpha=4", 1);
-    let eight = ClusterShape { blocks: 4, lanes: 8, alpha: 0 };
+    let eight = ClusterShape { blocks: 8, lanes: 8, alpha: 0 };
     let backend = large().backend(Variant::Cluster(Some(eight)));
     products_agree::<u64>(&backend, "q=1152921504606584833,f=x^8192+1", 1);
 }
@@ -64,7 +64,7 @@ fn faulty(fault: &'static str, order: Order) -> (karat::Result<Vec<u64>>, Vec<u6
     let cpu = RingContext::new(Cpu::new(), ring.clone()).unwrap();
     let operand = cpu.upload(&a).unwrap();
     let expected = cpu.mul(&operand, &operand).unwrap().download().unwrap();
-    let device = large().with_order(order).with_fault("cluster_u64_13_53_64_blocks4_lanes16_alpha0", fault);
+    let device = large().with_order(order).with_fault("cluster_u64_13_53_64_blocks8_lanes16_alpha0", fault);
     let device = RingContext::new(device.backend(Variant::Cluster(None)), ring).unwrap();
     let operand = device.upload(&a).unwrap();
     (device.mul(&operand, &operand).and_then(|product| product.download()), expected)
