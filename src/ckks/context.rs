@@ -122,7 +122,7 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         }
         let (n, q) = (parameters.n(), parameters.q().len());
         let mut imaginary = backend.alloc(q * n, Erase::No)?;
-        let unit = Integers::from_values((0..n).map(|i| i64::from(i == n / 2)));
+        let unit = Integers::from_values((0..n).map(|i| i64::from(i == n / 2)), 1);
         backend.upload(&unit.residues::<W>(parameters.q()), &mut imaginary)?;
         backend.rns_ntt(&plan, Limbs { q, p: 0 }, 1, ViewMut::new(&mut imaginary))?;
         let encoder = Encoder::new(parameters.log_n());

@@ -85,16 +85,22 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         self.check_level("encode", level)?;
         let scale = self.check_scale("encode", Some(scale.clone()), level)?;
         let integers = quantise(coefficients, &scale, self.parameters.log_q(level))?;
-        let words = self.upload_integers(&integers, self.limbs(level))?;
+        let words = self.upload_integers(&[integers], self.limbs(level))?;
         Ok(Plaintext { context: self.clone(), words, level, scale, slots })
     }
 
-    /// A polynomial with these coefficients, in the NTT domain, in memory that is erased.
-    pub(super) fn upload_integers(&self, integers: &Integers, limbs: crate::rns::Limbs) -> Result<B::Buffer<W>> {
-        let residues = Zeroizing::new(integers.residues::<W>(&self.primes(limbs)));
-        let mut words = self.secret_memory(limbs.count())?;
+    /// Polynomials with these coefficients, in the NTT domain, in memory that is erased.
+    pub(super) fn upload_integers(&self, polynomials: &[Integers], limbs: crate::rns::Limbs) -> Result<B::Buffer<W>> {
+        let primes = self.primes(limbs);
+        let mut residues = Zeroizing::new(vec![W::ZERO; polynomials.len() * primes.len() * self.parameters.n()]);
+        for (integers, residues) in
+            polynomials.iter().zip(residues.chunks_exact_mut(primes.len() * self.parameters.n()))
+        {
+            integers.residues_to(&primes, residues);
+        }
+        let mut words = self.secret_memory(polynomials.len() * limbs.count())?;
         self.backend.upload(&residues, &mut words)?;
-        self.backend.rns_ntt(&self.plan, limbs, 1, ViewMut::new(&mut words))?;
+        self.backend.rns_ntt(&self.plan, limbs, polynomials.len(), ViewMut::new(&mut words))?;
         Ok(words)
     }
 

@@ -46,16 +46,14 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         let limbs = self.limbs(plaintext.level);
         let seed = draw_seed(random)?;
         let u = sample::ternary(&mut Expander::new(&seed, 0), n);
-        let u = self.upload_integers(&Integers::from_values(u.iter().map(|x| i64::from(*x))), limbs)?;
+        let u = self.upload_integers(&[Integers::from_values(u.iter().map(|x| i64::from(*x)), 1)], limbs)?;
+        let errors = [1, 2].map(|stream| sample::gaussian(&mut Expander::new(&seed, stream), n));
+        let errors = self.upload_integers(&errors, limbs)?;
         let mut out = Ciphertext::new(self, 2, plaintext.level, plaintext.scale.clone(), plaintext.slots)?;
         let top = self.limbs(self.parameters.max_level()).count();
         let key = key.words.view(0, top);
         backend.rns_combine(plan, limbs, 2, Combine::Mul, key, View::new(&u).every(0), out.view_mut(0))?;
-        for part in 0..2 {
-            let e = sample::gaussian(&mut Expander::new(&seed, 1 + part as u64), n);
-            let e = self.upload_integers(&e, limbs)?;
-            backend.rns_assign(plan, limbs, 1, Assign::Add, View::new(&e), out.view_mut(part))?;
-        }
+        backend.rns_assign(plan, limbs, 2, Assign::Add, View::new(&errors), out.view_mut(0))?;
         backend.rns_assign(plan, limbs, 1, Assign::Add, plaintext.view(), out.view_mut(0))?;
         Ok(out)
     }

@@ -2,13 +2,15 @@
 //!
 //! A message is much smaller than its modulus. Its first digits in the mixed radix `q_0, q_0·q_1, ...` (Garner 1959)
 //! give a candidate, and all other residues must agree with it; where one does not, more digits are taken. With all
-//! digits the candidate is the number itself.
+//! digits the candidate is the number itself. One digit alone, which most messages have, is a word, compared with one
+//! prime after the other.
 
+use super::quantise::residue;
 use crate::arith::{Modulus, Word};
 use crate::ckks::scale::Scale;
 use zeroize::Zeroizing;
 
-/// Digits that are tried first: messages to 60 to 120 bits.
+/// Digits that are tried after one alone: messages to 60 to 120 bits.
 const FIRST: usize = 2;
 
 /// What turns residues into digits.
@@ -86,6 +88,31 @@ impl Radix {
         true
     }
 
+    /// The number of each coefficient over the scale, from its residue modulo the first prime alone; false where another
+    /// residue disagrees.
+    fn short_values<W: Word>(&self, words: &[W], out: &mut [f64]) -> bool {
+        let n = out.len();
+        let Some((first, others)) = self.moduli.split_first() else { return false };
+        let half = (first.value() / 2) as i64;
+        let centred = |word: &W| {
+            let value = word.to_u64() as i64;
+            // q where it is above one half.
+            value - (first.value() as i64 & ((half - value) >> 63))
+        };
+        let numbers: Zeroizing<Vec<i64>> = Zeroizing::new(words[..n].iter().map(centred).collect());
+        let agrees = |(m, words): (&Modulus<u64>, &[W])| {
+            let differences = numbers.iter().zip(words).map(|(number, word)| residue(m, *number) ^ word.to_u64());
+            differences.fold(0, |all, difference| all | difference) == 0
+        };
+        if !others.iter().zip(words[n..].chunks_exact(n)).all(agrees) {
+            return false;
+        }
+        for (out, number) in out.iter_mut().zip(numbers.iter()) {
+            *out = *number as f64 * self.weights[0];
+        }
+        true
+    }
+
     /// The number of each coefficient over the scale, from `count` digits; false where a residue disagrees.
     fn values<W: Word>(&self, words: &[W], count: usize, out: &mut [f64]) -> bool {
         let n = out.len();
@@ -116,6 +143,9 @@ pub(in crate::ckks) fn to_values<W: Word>(words: &[W], primes: &[u64], scale: &S
     let mut count = FIRST.min(primes.len());
     // In one place from the first try to the last: nothing is left anywhere else.
     let mut out = vec![0.0; words.len() / primes.len()];
+    if radix.short_values(words, &mut out) {
+        return out;
+    }
     // All digits disagree with nothing.
     while !radix.values(words, count, &mut out) {
         count = (2 * count).min(primes.len());

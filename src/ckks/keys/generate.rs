@@ -46,8 +46,8 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
 
     /// The secret key with these coefficients.
     pub(in crate::ckks) fn secret_from(&self, ternary: Zeroizing<Vec<i8>>) -> Result<SecretKey<B, W>> {
-        let integers = Integers::from_values(ternary.iter().map(|x| i64::from(*x)));
-        let words = self.upload_integers(&integers, self.full())?;
+        let integers = Integers::from_values(ternary.iter().map(|x| i64::from(*x)), 1);
+        let words = self.upload_integers(&[integers], self.full())?;
         Ok(SecretKey { context: self.clone(), ternary: SecretVec::from(ternary.to_vec()), words })
     }
 
@@ -87,7 +87,7 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
         let first = target.first;
         let mut a = self.pooled(count)?;
         backend.upload(&self.uniform(seed, number, limbs)?, a.buffer_mut())?;
-        let e = self.upload_integers(&sample::gaussian(error, self.parameters.n()), limbs)?;
+        let e = self.upload_integers(&[sample::gaussian(error, self.parameters.n())], limbs)?;
         // The secret has all limbs: those of Q at a lower level lie at its start, and no caller leaves out some of Q
         // but takes some of P.
         let mut product = self.secret_memory(count)?;

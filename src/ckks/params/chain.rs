@@ -4,8 +4,9 @@ use super::{Chain, Literal, Special};
 use crate::arith::{Direction, ntt_primes};
 use crate::ckks::{Error, Result};
 
-/// Bits above which no larger prime is taken: words of 32 bits end at 2^31, those of 64 at 2^62.
-const CEILINGS: [u32; 2] = [31, 62];
+/// Bits above which no larger prime is taken: words of 32 bits end at 2^31, those of 64 at 2^62, and the fastest lanes
+/// of both kinds of processor at 2^50.
+const CEILINGS: [u32; 3] = [31, 50, 62];
 /// Candidates that a level may choose from.
 const WINDOW: usize = 48;
 

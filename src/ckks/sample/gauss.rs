@@ -44,17 +44,33 @@ const CUMULATIVE: [u64; 29] = [
 
 /// One sample: all 29 comparisons are made, as borrows of subtractions.
 fn sample(expander: &mut Expander) -> i64 {
-    let word = expander.word();
-    let (uniform, sign) = (word >> 1, word & 1);
-    // Adds one for each threshold that is reached.
-    let magnitude = CUMULATIVE.iter().fold(0, |sum, t| sum + 1 - (uniform.wrapping_sub(*t) >> 63));
-    let mask = (sign as i64).wrapping_neg();
-    (magnitude as i64 ^ mask) - mask
+    let mut samples = [expander.word() as i64];
+    from_words(&mut samples);
+    samples[0]
+}
+
+/// Uniform words to samples, a threshold for all of a few words before the next, so that these share a vector.
+fn from_words(words: &mut [i64]) {
+    for words in words.chunks_mut(16) {
+        let mut magnitudes = [0; 16];
+        for threshold in CUMULATIVE {
+            for (magnitude, word) in magnitudes.iter_mut().zip(&*words) {
+                // Adds one for each threshold that is reached.
+                *magnitude += 1 - ((*word as u64 >> 1).wrapping_sub(threshold) >> 63) as i64;
+            }
+        }
+        for (magnitude, word) in magnitudes.into_iter().zip(words) {
+            let mask = (*word & 1).wrapping_neg();
+            *word = (magnitude ^ mask) - mask;
+        }
+    }
 }
 
 /// `n` samples of deviation [`SIGMA`].
 pub(in crate::ckks) fn gaussian(expander: &mut Expander, n: usize) -> Integers {
-    Integers::from_values((0..n).map(|_| sample(expander)))
+    let mut samples: Vec<i64> = (0..n).map(|_| expander.word() as i64).collect();
+    from_words(&mut samples);
+    Integers::Short { values: samples, most: CUMULATIVE.len() as u64 }
 }
 
 /// `n` samples of a deviation of at least `sigma`, less than twice that: sums of `2^i · x_i` with `x_i` of deviation
@@ -88,6 +104,21 @@ mod tests {
             let missing = ((1u64 << 63) - CUMULATIVE[k as usize]) as f64;
             let expected = tail / total * 2f64.powi(63);
             assert!((missing - expected).abs() <= 1.0 + expected * 1e-13, "{k}: {missing} {expected}");
+        }
+    }
+
+    #[test]
+    fn samples_one_by_one_and_together() {
+        let Integers::Short { values, most } = &gaussian(&mut Expander::new(&[3; 32], 1), 100) else {
+            panic!("samples are short");
+        };
+        let mut expander = Expander::new(&[3; 32], 1);
+        assert!(values.iter().all(|value| *value == sample(&mut expander) && value.unsigned_abs() <= *most));
+        // The ends of every step.
+        for (k, threshold) in CUMULATIVE.into_iter().enumerate() {
+            let mut words = [(threshold as i64 - 1) << 1, (threshold as i64) << 1, threshold as i64 * 2 + 1];
+            from_words(&mut words);
+            assert_eq!(words, [k as i64, k as i64 + 1, -(k as i64 + 1)]);
         }
     }
 
