@@ -11,7 +11,7 @@ mod checked;
 mod direct;
 mod kernels;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-mod lanes;
+pub(crate) mod lanes;
 mod level;
 mod lift;
 mod parallel;

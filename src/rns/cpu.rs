@@ -8,6 +8,8 @@ mod avx512;
 mod convert;
 mod entry;
 mod kernels;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod long;
 mod ops;
 mod plan;
 mod rows;
@@ -113,8 +115,7 @@ impl<W: Word> RnsMul<W> for Cpu {
         let src = self.rows(plan, "the operand", limbs, polys, src)?;
         let out = self.rows_mut(plan, limbs, polys, out)?;
         self.each_limb(plan, limbs, out, |prime, row| {
-            row.words.copy_from_slice(src.get(row.poly, row.limb));
-            prime.ntt.forward_words(row.words);
+            prime.ntt.forward_words_from(src.get(row.poly, row.limb), row.words);
         });
         Ok(())
     }
@@ -130,8 +131,7 @@ impl<W: Word> RnsMul<W> for Cpu {
         let src = self.rows(plan, "the operand", limbs, polys, src)?;
         let out = self.rows_mut(plan, limbs, polys, out)?;
         self.each_limb(plan, limbs, out, |prime, row| {
-            row.words.copy_from_slice(src.get(row.poly, row.limb));
-            prime.ntt.inverse_words(row.words);
+            prime.ntt.inverse_words_from(src.get(row.poly, row.limb), row.words);
         });
         Ok(())
     }
@@ -208,12 +208,9 @@ impl<W: Word> RnsMul<W> for Cpu {
         let a = self.rows(plan, "the first operand", limbs, 2, a)?;
         let b = self.rows(plan, "the second operand", limbs, 2, b)?;
         let out = self.rows_mut(plan, limbs, 3, out)?;
-        self.each_limb(plan, limbs, out, |prime, row| {
-            let pair = |i: usize, j: usize| (a.get(i, row.limb), b.get(j, row.limb));
-            match row.poly {
-                1 => prime.kernels.dot(&[pair(0, 1), pair(1, 0)], row.words),
-                poly => prime.kernels.dot(&[pair(poly / 2, poly / 2)], row.words),
-            }
+        self.each_limb_of::<W, 3>(out, |limb, out| {
+            let kernels = &plan.primes[plan.index(limbs, limb)].kernels;
+            kernels.tensor([a.get(0, limb), a.get(1, limb)], [b.get(0, limb), b.get(1, limb)], out);
         });
         Ok(())
     }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Level;
-use super::lanes::{Lanes, Lanes16, Lanes32, Lanes64, LanesF64};
+use super::lanes::{Lanes, Lanes16, Lanes32, Lanes64, LanesF64, LanesMixed};
 
 /// Proof that this CPU has AVX2 and FMA.
 #[derive(Debug, Clone, Copy)]
@@ -288,5 +288,47 @@ impl LanesF64<4> for Avx2 {
         fn mul_sub(x: __m256d, y: __m256d, z: __m256d) _mm256_fmsub_pd(x, y, z);
         fn sub_mul(x: __m256d, y: __m256d, z: __m256d) _mm256_fnmadd_pd(x, y, z);
         fn if_negative(x: __m256d, y: __m256d) _mm256_blendv_pd(x, y, x);
+    }
+}
+
+/// `2^52` and `2^84`: their low bits joined with those of an integer of 32 bits are the number plus that integer, or
+/// plus `2^32` times it.
+const TWO_52: f64 = (1u64 << 52) as f64;
+const TWO_84: f64 = (1u128 << 84) as f64;
+
+impl LanesMixed<4> for Avx2 {
+    type Float = __m256d;
+
+    methods! { V;
+        fn shift_left(x: V, by: u32) _mm256_sll_epi64(x, _mm_cvtsi32_si128(by as i32));
+        fn shift_right(x: V, by: u32) _mm256_srl_epi64(x, _mm_cvtsi32_si128(by as i32));
+    }
+
+    methods! { __m256d;
+        fn float(x: f64) _mm256_set1_pd(x);
+        fn float_add(x: __m256d, y: __m256d) _mm256_add_pd(x, y);
+        fn float_mul(x: __m256d, y: __m256d) _mm256_mul_pd(x, y);
+    }
+
+    /// Both halves are exact, and their sum is rounded once.
+    #[inline(always)]
+    fn to_float(self, x: V) -> __m256d {
+        // SAFETY: the token proves the CPU's features.
+        unsafe {
+            let (two_52, two_84) = (_mm256_set1_pd(TWO_52), _mm256_set1_pd(TWO_84));
+            let low = _mm256_blend_epi32::<0b1010_1010>(x, _mm256_castpd_si256(two_52));
+            let high = _mm256_or_si256(_mm256_srli_epi64::<32>(x), _mm256_castpd_si256(two_84));
+            let high = _mm256_sub_pd(_mm256_castsi256_pd(high), _mm256_set1_pd(TWO_84 + TWO_52));
+            _mm256_add_pd(high, _mm256_castsi256_pd(low))
+        }
+    }
+
+    #[inline(always)]
+    fn floor(self, x: __m256d) -> V {
+        // SAFETY: as above.
+        unsafe {
+            let two_52 = _mm256_set1_pd(TWO_52);
+            _mm256_castpd_si256(_mm256_xor_pd(_mm256_add_pd(_mm256_floor_pd(x), two_52), two_52))
+        }
     }
 }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Level;
-use super::lanes::{Lanes, Lanes16, Lanes32, Lanes52, Lanes64, LanesF64};
+use super::lanes::{Lanes, Lanes16, Lanes32, Lanes52, Lanes64, LanesF64, LanesMixed};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ, VL and IFMA.
 #[derive(Debug, Clone, Copy)]
@@ -253,5 +253,22 @@ impl LanesF64<8> for Avx512 {
         fn sub_mul(x: __m512d, y: __m512d, z: __m512d) _mm512_fnmadd_pd(x, y, z);
         fn if_negative(x: __m512d, y: __m512d)
             _mm512_mask_mov_pd(x, _mm512_movepi64_mask(_mm512_castpd_si512(x)), y);
+    }
+}
+
+impl LanesMixed<8> for Avx512 {
+    type Float = __m512d;
+
+    methods! { V;
+        fn shift_left(x: V, by: u32) _mm512_sll_epi64(x, _mm_cvtsi32_si128(by as i32));
+        fn shift_right(x: V, by: u32) _mm512_srl_epi64(x, _mm_cvtsi32_si128(by as i32));
+        fn floor(x: __m512d) _mm512_cvttpd_epu64(x);
+    }
+
+    methods! { __m512d;
+        fn float(x: f64) _mm512_set1_pd(x);
+        fn float_add(x: __m512d, y: __m512d) _mm512_add_pd(x, y);
+        fn float_mul(x: __m512d, y: __m512d) _mm512_mul_pd(x, y);
+        fn to_float(x: V) _mm512_cvtepu64_pd(x);
     }
 }

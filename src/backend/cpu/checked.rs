@@ -93,6 +93,13 @@ impl<T: Lane> Checked<T> {
     }
 
     #[inline]
+    pub(super) fn inverse_from(&self, ntt: &[T], a: &mut [T]) {
+        debug_bounds!(ntt, T::reduced(self.q), "operand of the inverse transform");
+        self.kernels.inverse_from(ntt, a);
+        debug_bounds!(&*a, T::canonical(self.q), "result of the inverse transform");
+    }
+
+    #[inline]
     pub(super) fn inverse_to<W: Word>(&self, ntt: &[T], scratch: &mut [T], out: &mut [W]) {
         debug_bounds!(ntt, T::reduced(self.q), "operand of the inverse transform");
         self.kernels.inverse_to(ntt, scratch, WordsMut::new(out));

@@ -84,6 +84,29 @@ impl<T: Lane> Direct<T> {
         self.in_lanes(words, |kernels, lanes| kernels.inverse(lanes, false));
     }
 
+    /// [`Direct::forward_words`] of other words.
+    pub(super) fn forward_words_from<W: Word>(&self, from: &[W], words: &mut [W]) {
+        if self.shares_words::<W>() {
+            return self.kernels.forward_from(Words::new(from), bytemuck::cast_slice_mut(words));
+        }
+        words.copy_from_slice(from);
+        self.forward_words(words);
+    }
+
+    /// [`Direct::inverse_words`] of other words.
+    pub(super) fn inverse_words_from<W: Word>(&self, from: &[W], words: &mut [W]) {
+        if self.shares_words::<W>() {
+            return self.kernels.inverse_from(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(words));
+        }
+        words.copy_from_slice(from);
+        self.inverse_words(words);
+    }
+
+    /// Whether words in memory are lanes as they stand.
+    fn shares_words<W: Word>(&self) -> bool {
+        T::IS_RESIDUE && size_of::<W>() == size_of::<T>() && self.kernels.planes() == 1
+    }
+
     pub(super) fn order(&self) -> Option<&[u32]> {
         self.kernels.order()
     }

@@ -288,6 +288,12 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
     /// Reduced in, canonical out.
     fn inverse(&self, a: &mut [T], mont: bool);
 
+    /// [`Kernels::inverse`] of `ntt` into `a`.
+    fn inverse_from(&self, ntt: &[T], a: &mut [T]) {
+        a.copy_from_slice(ntt);
+        self.inverse(a, false);
+    }
+
     /// [`Kernels::inverse`] of `ntt` to canonical coefficients; `scratch` has [`Kernels::len`] lanes. Without passing over
     /// the lanes for copies alone where words are lanes.
     fn inverse_to(&self, ntt: &[T], scratch: &mut [T], out: WordsMut<'_>) {

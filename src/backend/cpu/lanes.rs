@@ -4,7 +4,7 @@
 //! `#[inline(always)]`: they become single instructions in functions that enable these features.
 
 /// Vectors of `L` lanes of type `T`: what all lanes have in common.
-pub(super) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
+pub(crate) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
     /// A vector.
     type V: Copy;
 
@@ -24,7 +24,7 @@ pub(super) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
 }
 
 /// Vectors of `L` lanes of 16 bits.
-pub(super) trait Lanes16<const L: usize>: Lanes<i16, L> {
+pub(crate) trait Lanes16<const L: usize>: Lanes<i16, L> {
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// High halves of signed products.
@@ -48,7 +48,7 @@ pub(super) trait Lanes16<const L: usize>: Lanes<i16, L> {
 }
 
 /// Vectors of `L` lanes of 32 bits.
-pub(super) trait Lanes32<const L: usize>: Lanes<u32, L> {
+pub(crate) trait Lanes32<const L: usize>: Lanes<u32, L> {
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// Lesser of unsigned lanes.
@@ -64,7 +64,7 @@ pub(super) trait Lanes32<const L: usize>: Lanes<u32, L> {
 }
 
 /// Vectors of `L` lanes of double precision.
-pub(super) trait LanesF64<const L: usize>: Lanes<f64, L> {
+pub(crate) trait LanesF64<const L: usize>: Lanes<f64, L> {
     fn mul(self, x: Self::V, y: Self::V) -> Self::V;
     /// `x·y + z`, rounded once.
     fn mul_add(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
@@ -77,7 +77,7 @@ pub(super) trait LanesF64<const L: usize>: Lanes<f64, L> {
 }
 
 /// Vectors of `L` lanes of 64 bits.
-pub(super) trait Lanes64<const L: usize>: Lanes<u64, L> {
+pub(crate) trait Lanes64<const L: usize>: Lanes<u64, L> {
     fn and(self, x: Self::V, y: Self::V) -> Self::V;
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
@@ -92,7 +92,7 @@ pub(super) trait Lanes64<const L: usize>: Lanes<u64, L> {
 }
 
 /// Vectors of `L` lanes of 64 bits whose low 52 bits are factors.
-pub(super) trait Lanes52<const L: usize>: Lanes64<L> {
+pub(crate) trait Lanes52<const L: usize>: Lanes64<L> {
     /// `acc` and the low 52 bits of the product of 52 bits each.
     fn add_low(self, acc: Self::V, x: Self::V, y: Self::V) -> Self::V;
     /// `acc` and bits 52 to 103 of the product of 52 bits each.
@@ -101,4 +101,22 @@ pub(super) trait Lanes52<const L: usize>: Lanes64<L> {
     fn carry(self, x: Self::V) -> Self::V;
     /// `x - y` where `x` has a bit of `bits`, else `x`.
     fn sub_where(self, x: Self::V, bits: Self::V, y: Self::V) -> Self::V;
+}
+
+/// Vectors of `L` lanes of 64 bits, with shifts and with double precision beside them.
+pub(crate) trait LanesMixed<const L: usize>: Lanes64<L> {
+    /// A vector of `L` numbers in double precision.
+    type Float: Copy;
+
+    /// `x · 2^by`, its low 64 bits; 0 where `by` is 64 or more.
+    fn shift_left(self, x: Self::V, by: u32) -> Self::V;
+    /// `floor(x / 2^by)`; 0 where `by` is 64 or more.
+    fn shift_right(self, x: Self::V, by: u32) -> Self::V;
+    fn float(self, x: f64) -> Self::Float;
+    fn float_add(self, x: Self::Float, y: Self::Float) -> Self::Float;
+    fn float_mul(self, x: Self::Float, y: Self::Float) -> Self::Float;
+    /// Unsigned lanes, rounded to nearest.
+    fn to_float(self, x: Self::V) -> Self::Float;
+    /// The integers below numbers in `[0, 2^51)`, or the numbers themselves.
+    fn floor(self, x: Self::Float) -> Self::V;
 }

@@ -193,6 +193,16 @@ impl Plan {
         on_direct!(self, e => e.inverse_words(words));
     }
 
+    /// [`Plan::forward_words`] of other words.
+    pub(crate) fn forward_words_from<W: Word>(&self, from: &[W], words: &mut [W]) {
+        on_direct!(self, e => e.forward_words_from(from, words));
+    }
+
+    /// [`Plan::inverse_words`] of other words.
+    pub(crate) fn inverse_words_from<W: Word>(&self, from: &[W], words: &mut [W]) {
+        on_direct!(self, e => e.inverse_words_from(from, words));
+    }
+
     /// The canonical slot of each lane, where lanes do not lie in canonical order.
     pub(crate) fn lane_order(&self) -> Option<&[u32]> {
         match &self.engine {

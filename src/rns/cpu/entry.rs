@@ -1,11 +1,13 @@
 //! The way into each kind of arithmetic: one function with the kind's CPU features for each operation.
 
 use super::arith::{Arith, Portable};
-use super::kernels::{Kernels, Pair, Targets, Weigh};
+use super::kernels::{Kernels, KeyProduct, Targets, Weigh};
 use super::ops;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::{avx2, avx512};
+use super::{avx2, avx512, long::Long};
 use crate::arith::Word;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use crate::backend::cpu::{avx2::Avx2, avx512::Avx512};
 use crate::rns::{Assign, Combine, Scalar};
 
 /// Runs a block of `#[inline(always)]` code inside a function that has the CPU features.
@@ -59,24 +61,24 @@ macro_rules! kind {
                 })
             }
 
-            fn dot(&self, pairs: &[Pair<'_, W>], out: &mut [W]) {
-                let (t, many) = (self, out.len().is_multiple_of($D * <$A as Arith>::LANES));
-                enter!($($features)?, [W: Word] |t: &$A, many: bool, pairs: &[Pair<'_, W>], out: &mut [W]| {
-                    match many {
-                        true => ops::dot::<$A, $D>(t, pairs, out),
-                        false => ops::dot::<$A, 1>(t, pairs, out),
-                    }
+            fn tensor(&self, a: [&[W]; 2], b: [&[W]; 2], out: [&mut [W]; 3]) {
+                let t = self;
+                enter!($($features)?, [W: Word] |t: &$A, a: [&[W]; 2], b: [&[W]; 2], out: [&mut [W]; 3]| {
+                    ops::tensor(t, a, b, out)
                 })
             }
 
-            fn dots(&self, digits: &[&[W]], keys: [&[&[W]]; 2], out: [&mut [W]; 2]) {
+            fn key_product(&self, product: &KeyProduct<'_, W>, out: [&mut [W]; 2]) {
                 let (t, many) = (self, out[0].len().is_multiple_of($D * <$A as Arith>::LANES));
                 enter!($($features)?, [W: Word] |
-                    t: &$A, many: bool, digits: &[&[W]], keys: [&[&[W]]; 2], out: [&mut [W]; 2]
+                    t: &$A, many: bool, product: &KeyProduct<'_, W>, out: [&mut [W]; 2]
                 | {
-                    match many {
-                        true => ops::dots::<$A, $D>(t, digits, keys, out),
-                        false => ops::dots::<$A, 1>(t, digits, keys, out),
+                    match (many, product.places) {
+                        (true, None) => ops::key_product::<$A, $D>(t, product, out, ops::here),
+                        (false, None) => ops::key_product::<$A, 1>(t, product, out, ops::here),
+                        (_, Some(places)) => {
+                            ops::key_product::<$A, 1>(t, product, out, |t, row, x| ops::there(t, row, places, x))
+                        }
                     }
                 })
             }
@@ -122,6 +124,15 @@ kind!(avx512::Wide<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 4, 2, 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 kind!(avx512::Narrow<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 4, 2, 4);
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+type Long4<W> = Long<Avx2, 4, W>;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+kind!(Long4<W>, ["avx2,fma"], 1, 2, 1);
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+type Long8<W> = Long<Avx512, 8, W>;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+kind!(Long8<W>, ["avx512f,avx512bw,avx512dq,avx512vl,avx512ifma"], 2, 2, 2);
+
 /// Kernels and targets of a kind, behind their traits.
 pub(super) mod boxed {
     use alloc::boxed::Box;
@@ -139,6 +150,8 @@ pub(super) mod boxed {
             (Kind::Narrow4, Some(token), _) => return Box::new(super::avx2::Narrow::new(token, m)),
             (Kind::Wide8, _, Some(token)) => return Box::new(super::avx512::Wide::new(token, m)),
             (Kind::Narrow8, _, Some(token)) => return Box::new(super::avx512::Narrow::new(token, m)),
+            (Kind::Long4, Some(token), _) => return Box::new(super::Long4::new(token, m)),
+            (Kind::Long8, _, Some(token)) => return Box::new(super::Long8::new(token, m)),
             _ => {}
         }
         let _ = kind;
@@ -159,6 +172,12 @@ pub(super) mod boxed {
             }
             (Kind::Narrow8, _, Some(token)) => {
                 return Box::new(Targets::new(bound, targets, |m| super::avx512::Narrow::new(token, m)));
+            }
+            (Kind::Long4, Some(token), _) => {
+                return Box::new(Targets::new(bound, targets, |m| super::Long4::new(token, m)));
+            }
+            (Kind::Long8, _, Some(token)) => {
+                return Box::new(Targets::new(bound, targets, |m| super::Long8::new(token, m)));
             }
             _ => {}
         }

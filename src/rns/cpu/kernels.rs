@@ -10,8 +10,18 @@ use crate::arith::{Modulus, Word};
 use crate::backend::cpu::Level;
 use crate::rns::{Assign, Combine, Scalar};
 
-/// Two factors of a product.
-pub(super) type Pair<'a, W> = (&'a [W], &'a [W]);
+/// Digits times the two polynomials of a key.
+pub(super) struct KeyProduct<'a, W> {
+    /// One row a digit.
+    pub(super) digits: &'a [&'a [W]],
+    /// For both results: a row for each digit.
+    pub(super) keys: [&'a [&'a [W]]; 2],
+    /// What is added to the first results, times a factor.
+    pub(super) addends: &'a [&'a [W]],
+    pub(super) factor: u64,
+    /// Where each word of digits and addends comes from, where it is not its own place.
+    pub(super) places: Option<&'a [u32]>,
+}
 
 /// Operations modulo one prime. Slices of one call have one length, a multiple of 8.
 ///
@@ -29,11 +39,11 @@ pub(super) trait Kernels<W>: Send + Sync {
     /// `out = (a - out) · factor`.
     fn sub_scale(&self, factor: u64, a: &[W], out: &mut [W]);
 
-    /// `out = sum of a_i · b_i`.
-    fn dot(&self, pairs: &[Pair<'_, W>], out: &mut [W]);
+    /// `out = (a0·b0, a0·b1 + a1·b0, a1·b1)`.
+    fn tensor(&self, a: [&[W]; 2], b: [&[W]; 2], out: [&mut [W]; 3]);
 
-    /// `out[c] = sum of digits_i · keys[c]_i` for both `c`.
-    fn dots(&self, digits: &[&[W]], keys: [&[&[W]]; 2], out: [&mut [W]; 2]);
+    /// `out[c] = sum of digits_i · keys[c]_i`, and `factor · addends[c]` where there is one, for both `c`.
+    fn key_product(&self, product: &KeyProduct<'_, W>, out: [&mut [W]; 2]);
 }
 
 /// Sums of digits times factors, modulo several primes of one kind.
@@ -108,6 +118,10 @@ pub(super) enum Kind {
     Wide4,
     /// The same, AVX-512.
     Wide8,
+    /// Words of 64 bits, primes and digits below `2^61`, AVX2.
+    Long4,
+    /// The same, AVX-512.
+    Long8,
     /// Words of 32 bits, AVX2.
     Narrow4,
     /// Words of 32 bits, AVX-512.
@@ -117,19 +131,24 @@ pub(super) enum Kind {
 impl Kind {
     /// The best kind of a level for a prime where first factors of products are below `bound`.
     pub(super) fn of<W: Word>(level: Level, q: u64, bound: u64) -> Self {
-        let wide = W::WIDTH == 64 && q < WIDE && bound <= WIDE;
+        let below = |limit: u64| W::WIDTH == 64 && q < limit && bound <= limit && q % 2 == 1 && q > 2;
+        let (wide, long) = (below(WIDE), below(LONG));
         match level {
             Level::Avx512 if W::WIDTH == 32 => Self::Narrow8,
             Level::Avx512 if wide => Self::Wide8,
+            Level::Avx512 if long => Self::Long8,
             Level::Avx2 if W::WIDTH == 32 => Self::Narrow4,
             Level::Avx2 if wide => Self::Wide4,
+            Level::Avx2 if long => Self::Long4,
             _ => Self::Portable,
         }
     }
 }
 
-/// Primes of the wide kinds lie below this.
+/// Primes of the wide kinds lie below this,
 const WIDE: u64 = 1 << 50;
+/// and those of the long kinds below this.
+pub(super) const LONG: u64 = 1 << 61;
 
 /// The best kernels of a level for a prime.
 pub(super) fn choose<W: Word>(level: Level, m: Modulus<u64>) -> Box<dyn Kernels<W>> {

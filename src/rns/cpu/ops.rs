@@ -4,7 +4,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::arith::Arith;
-use super::kernels::Pair;
+use super::kernels::KeyProduct;
+use crate::arith::Word;
 use crate::rns::{Assign, Combine, Scalar};
 
 /// `out = f(a)` vector by vector.
@@ -72,47 +73,64 @@ pub(super) fn sub_scale<A: Arith>(t: &A, factor: u64, a: &[A::W], out: &mut [A::
     update(t, a, out, |a, out| t.mul_by(t.sub(a, out), factor));
 }
 
-/// `out = sum of a_i · b_i`, `V` vectors at once.
 #[inline(always)]
-pub(super) fn dot<A: Arith, const V: usize>(t: &A, pairs: &[Pair<'_, A::W>], out: &mut [A::W]) {
-    let terms = t.terms(t.modulus());
-    for (x, out) in out.chunks_exact_mut(V * A::LANES).enumerate() {
-        let range = x * V * A::LANES..(x + 1) * V * A::LANES;
-        let mut totals = [None; V];
-        for pairs in pairs.chunks(terms) {
-            let mut sums = [t.zero(); V];
-            for (a, b) in pairs {
-                let (a, b) = (&a[range.clone()], &b[range.clone()]);
-                for v in 0..V {
-                    sums[v] = t.mac(sums[v], split_at(t, a, v), split_at(t, b, v));
-                }
-            }
-            for v in 0..V {
-                totals[v] = sum(t, totals[v], sums[v]);
-            }
-        }
-        for v in 0..V {
-            t.store(totals[v].unwrap_or(t.splat(0)), &mut out[v * A::LANES..][..A::LANES]);
-        }
+pub(super) fn tensor<A: Arith>(t: &A, a: [&[A::W]; 2], b: [&[A::W]; 2], out: [&mut [A::W]; 3]) {
+    let whole = t.terms(t.modulus()) >= 2;
+    for x in (0..out[0].len()).step_by(A::LANES) {
+        let factor = |words: &[A::W]| t.split(t.load(&words[x..][..A::LANES]));
+        let ([a0, a1], [b0, b1]) = (a.map(factor), b.map(factor));
+        let first = t.mac(t.zero(), a0, b1);
+        let middle = match whole {
+            true => t.reduce(t.mac(first, a1, b0)),
+            false => t.add(t.reduce(first), t.reduce(t.mac(t.zero(), a1, b0))),
+        };
+        t.store(t.reduce(t.mac(t.zero(), a0, b0)), &mut out[0][x..][..A::LANES]);
+        t.store(middle, &mut out[1][x..][..A::LANES]);
+        t.store(t.reduce(t.mac(t.zero(), a1, b1)), &mut out[2][x..][..A::LANES]);
     }
 }
 
-/// `out[c] = sum of digits_i · keys[c]_i` for both `c`, `V` vectors at once.
+/// The vector at a place of a row.
 #[inline(always)]
-pub(super) fn dots<A: Arith, const V: usize>(t: &A, digits: &[&[A::W]], keys: [&[&[A::W]]; 2], out: [&mut [A::W]; 2]) {
-    let (terms, count) = (t.terms(t.modulus()), digits.len());
+pub(super) fn here<A: Arith>(t: &A, row: &[A::W], x: usize) -> A::V {
+    t.load(&row[x..][..A::LANES])
+}
+
+/// The vector whose words lie at the places that stand at one place of a list.
+#[inline(always)]
+pub(super) fn there<A: Arith>(t: &A, row: &[A::W], places: &[u32], x: usize) -> A::V {
+    let mut words = [A::W::ZERO; 8];
+    for (word, place) in words.iter_mut().zip(&places[x..][..A::LANES]) {
+        *word = row[*place as usize];
+    }
+    t.load(&words)
+}
+
+/// See [`KeyProduct`]; `V` vectors at once, digits and addends from where `read` finds them.
+#[inline(always)]
+pub(super) fn key_product<A: Arith, const V: usize>(
+    t: &A,
+    product: &KeyProduct<'_, A::W>,
+    out: [&mut [A::W]; 2],
+    read: impl Fn(&A, &[A::W], usize) -> A::V,
+) {
+    let KeyProduct { digits, keys, addends, factor, .. } = *product;
+    let (terms, count, factor) = (t.terms(t.modulus()), digits.len(), t.constant(factor));
     for x in (0..out[0].len()).step_by(V * A::LANES) {
-        let range = x..x + V * A::LANES;
         let mut totals = [[None; V]; 2];
+        for (totals, addend) in totals.iter_mut().zip(addends) {
+            for v in 0..V {
+                totals[v] = Some(t.mul_by(read(t, addend, x + v * A::LANES), factor));
+            }
+        }
         for first in (0..count).step_by(terms) {
             let mut sums = [[t.zero(); V]; 2];
             for i in first..count.min(first + terms) {
-                let digit = &digits[i][range.clone()];
-                let keys = [&keys[0][i][range.clone()], &keys[1][i][range.clone()]];
                 for v in 0..V {
-                    let digit = split_at(t, digit, v);
+                    let place = x + v * A::LANES;
+                    let digit = t.split(read(t, digits[i], place));
                     for c in 0..2 {
-                        sums[c][v] = t.mac(sums[c][v], digit, split_at(t, keys[c], v));
+                        sums[c][v] = t.mac(sums[c][v], digit, t.split(here(t, keys[c][i], place)));
                     }
                 }
             }

@@ -125,6 +125,14 @@ impl<'a, W: Word> RowsMut<'a, W> {
         })
     }
 
+    /// Each limb, those of all polynomials modulo one prime behind each other.
+    pub(super) fn by_limb(self) -> Vec<Row<'a, W>> {
+        let mut rows: Vec<_> = self.each().collect();
+        // A stable sort.
+        rows.sort_by_key(|row| row.limb);
+        rows
+    }
+
     /// One polynomial alone.
     pub(super) fn poly(self, poly: usize) -> Self {
         Self { words: &mut self.words[poly * self.stride * self.n..], polys: 1, ..self }
@@ -149,9 +157,25 @@ impl<'a, W: Word> RowsMut<'a, W> {
 }
 
 impl Cpu {
-    /// Calls `work` for each limb of `out`, over threads where that is worth it.
+    /// Calls `work` for each limb of `out`, over threads where that is worth it; limbs of one prime come one behind the
+    /// other, while its tables are in the cache.
     pub(super) fn each_row<W: Word>(&self, out: RowsMut<'_, W>, work: impl Fn(Row<'_, W>) + Send + Sync) {
-        self.over(out.len(), out.each(), work);
+        self.over(out.len(), out.by_limb().into_iter(), work);
+    }
+
+    /// Calls `work` with each limb of all `P` polynomials of `out` together.
+    pub(super) fn each_limb_of<W: Word, const P: usize>(
+        &self,
+        out: RowsMut<'_, W>,
+        work: impl Fn(usize, [&mut [W]; P]) + Send + Sync,
+    ) {
+        let (coefficients, mut rows) = (out.len(), out.by_limb().into_iter());
+        let limbs = core::iter::from_fn(|| {
+            let first = rows.next()?;
+            let mut words = [first.words].into_iter().chain(rows.by_ref().take(P - 1).map(|row| row.words));
+            Some((first.limb, core::array::from_fn::<_, P, _>(|_| words.next().unwrap_or_default())))
+        });
+        self.over(coefficients, limbs, |(limb, words)| work(limb, words));
     }
 }
 

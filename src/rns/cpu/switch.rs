@@ -4,14 +4,14 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::convert::Conversion;
+use super::kernels::KeyProduct;
 use super::plan::RnsPlan;
-use super::rows::{Row, Rows, RowsMut};
+use super::rows::{Rows, RowsMut};
 use crate::Result;
 use crate::arith::Word;
 use crate::backend::Cpu;
-use crate::backend::cpu::scratch::with_scratch;
+use crate::rns::Limbs;
 use crate::rns::convert::{KeySwitchTables, ModDownTables, Owner};
-use crate::rns::{Limbs, Scalar};
 
 /// A key switch at one level, bound to the CPU.
 #[derive(Debug)]
@@ -61,9 +61,6 @@ impl<W: Word> ModDown<W> {
     }
 }
 
-/// Coefficients of a limb that stay in the first-level cache with those of a few digits.
-const BLOCK: usize = 1 << 9;
-
 impl Cpu {
     pub(super) fn mod_up<W: Word>(
         &self,
@@ -75,8 +72,7 @@ impl Cpu {
         let (n, level) = (plan.ring.n(), ks.limbs.q);
         plan.with_workspace(level * n, |coefficients| {
             self.each_row(RowsMut::packed(coefficients, n, level), |row| {
-                row.words.copy_from_slice(a.get(0, row.limb));
-                plan.primes[row.limb].ntt.inverse_words(row.words);
+                plan.primes[row.limb].ntt.inverse_words_from(a.get(0, row.limb), row.words);
             });
             let coefficients = Rows::packed(coefficients, n, level);
             for (j, digit) in ks.digits.iter().enumerate() {
@@ -108,47 +104,23 @@ impl Cpu {
         out: RowsMut<'_, W>,
     ) {
         let images = g.map(|g| plan.images(g, plan.ring.indices(ks.limbs)));
-        let (count, coefficients) = (ks.digits.len(), out.len());
-        let mut first: Vec<Row<'_, W>> = out.each().collect();
-        let second = first.split_off(first.len() / 2);
+        let count = ks.digits.len();
         // Both results at once, so that digits are read once.
-        self.over(coefficients, first.into_iter().zip(second), |(first, second)| {
-            let (limb, prime) = (first.limb, plan.index(ks.limbs, first.limb));
-            let kernels = &plan.primes[prime].kernels;
-            let block = BLOCK.min(first.words.len());
-            let pairs = first.words.chunks_exact_mut(block).zip(second.words.chunks_exact_mut(block));
+        self.each_limb_of::<W, 2>(out, |limb, out| {
+            let prime = plan.index(ks.limbs, limb);
             let addend = addend.filter(|_| limb < ks.limbs.q);
-            // What is read: the digits, then the addend.
-            let added = addend.map_or(0, |(_, polys)| polys);
-            let source = |i: usize| match addend {
-                Some((addend, _)) if i >= count => addend.get(i - count, limb),
-                _ => digits.get(i, limb),
+            let addends: Vec<&[W]> =
+                addend.iter().flat_map(|(rows, polys)| (0..*polys).map(|i| rows.get(i, limb))).collect();
+            let digits: Vec<&[W]> = (0..count).map(|d| digits.get(d, limb)).collect();
+            let keys = [0, 1].map(|c| (0..count).map(|d| key.get(2 * d + c, prime)).collect::<Vec<_>>());
+            let product = KeyProduct {
+                digits: &digits,
+                keys: [&keys[0], &keys[1]],
+                addends: &addends,
+                factor: ks.special.get(limb).copied().unwrap_or(0),
+                places: images.as_ref().map(|images| images.of(limb)),
             };
-            with_scratch(if images.is_some() { (count + added) * block } else { 0 }, |gathered: &mut [W]| {
-                for (x, (first, second)) in pairs.enumerate() {
-                    let range = x * block..(x + 1) * block;
-                    if let Some(images) = &images {
-                        let places = &images.of(limb)[range.clone()];
-                        for (i, gathered) in gathered.chunks_exact_mut(block).enumerate() {
-                            let words = source(i);
-                            for (word, place) in gathered.iter_mut().zip(places) {
-                                *word = words[*place as usize];
-                            }
-                        }
-                    }
-                    let read = |i: usize| match images {
-                        Some(_) => &gathered[i * block..][..block],
-                        None => &source(i)[range.clone()],
-                    };
-                    let keys = |c: usize| (0..count).map(|d| &key.get(2 * d + c, prime)[range.clone()]).collect();
-                    let digits: Vec<&[W]> = (0..count).map(read).collect();
-                    let keys: [Vec<&[W]>; 2] = [keys(0), keys(1)];
-                    kernels.dots(&digits, [&keys[0], &keys[1]], [first, second]);
-                    for (i, out) in [first, second].into_iter().enumerate().take(added) {
-                        kernels.scalar(Scalar::MulAdd, ks.special[limb], read(count + i), out);
-                    }
-                }
-            });
+            plan.primes[prime].kernels.key_product(&product, out);
         });
     }
 
@@ -168,8 +140,7 @@ impl Cpu {
             }
             self.each_row(RowsMut::packed(coefficients, n, dropped), |row| {
                 let limb = kept + row.limb;
-                row.words.copy_from_slice(a.get(row.poly, limb));
-                plan.primes[plan.index(md.limbs, limb)].ntt.inverse_words(row.words);
+                plan.primes[plan.index(md.limbs, limb)].ntt.inverse_words_from(a.get(row.poly, limb), row.words);
             });
             let coefficients = Rows::packed(coefficients, n, dropped);
             self.convert(plan, &md.conversion, coefficients, out.reborrow(), 0..0);

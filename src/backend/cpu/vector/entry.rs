@@ -261,6 +261,10 @@ macro_rules! kernels {
                 self.inverse_with(a, mont, Operand::Lanes, None);
             }
 
+            fn inverse_from(&self, ntt: &[$Lane], a: &mut [$Lane]) {
+                self.inverse_with(a, false, Operand::Copy(ntt), None);
+            }
+
             fn inverse_to(&self, ntt: &[$Lane], scratch: &mut [$Lane], mut out: WordsMut<'_>) {
                 let to = if self.planes() == 1 { <$Lane>::of_words_mut(out.reborrow()) } else { None };
                 let stored = to.is_some();
