@@ -80,7 +80,7 @@ impl Encoder {
 
     /// Where slot `j` lies in the cyclic transform: `t` with `4t + 1 = 5^j mod 4·slots`.
     fn places(slots: usize) -> impl Iterator<Item = usize> {
-        core::iter::successors(Some(1usize), move |power| Some(power * 5 & (4 * slots - 1))).map(|power| power / 4)
+        core::iter::successors(Some(1usize), move |power| Some((power * 5) & (4 * slots - 1))).map(|power| power / 4)
     }
 
     /// Coefficients `[N]` of the polynomial whose slots are `values`.
