@@ -116,7 +116,7 @@ mod tests {
         assert!(values.iter().all(|value| *value == sample(&mut expander) && value.unsigned_abs() <= *most));
         // The ends of every step.
         for (k, threshold) in CUMULATIVE.into_iter().enumerate() {
-            let mut words = [(threshold as i64 - 1) << 1, (threshold as i64) << 1, threshold as i64 * 2 + 1];
+            let mut words = [(threshold as i64 - 1) << 1, (threshold as i64) << 1, ((threshold as i64) << 1) | 1];
             from_words(&mut words);
             assert_eq!(words, [k as i64, k as i64 + 1, -(k as i64 + 1)]);
         }
