@@ -50,6 +50,8 @@ pub use tune::Measured;
 pub use tuning::{NttShape, ProductChoice, Tuning, WarpTuning};
 pub use variant::Variant;
 
+use std::sync::Arc;
+
 use super::{Backend, Erase, expect_len};
 use crate::arith::Word;
 use crate::{Error, Result};
@@ -60,7 +62,8 @@ pub struct Gpu<D> {
     device: D,
     variant: Variant,
     ntt: NttVariant,
-    tuning: Tuning,
+    // Shared: handles are cloned.
+    tuning: Arc<Tuning>,
 }
 
 /// An NVIDIA GPU.
@@ -92,7 +95,7 @@ impl Cuda {
 impl<D: Device> Gpu<D> {
     /// A device as a backend.
     pub fn on(device: D, variant: Variant) -> Self {
-        Self { device, variant, ntt: NttVariant::default(), tuning: Tuning::default() }
+        Self { device, variant, ntt: NttVariant::default(), tuning: Arc::default() }
     }
 
     /// The same stream with another way of computing whole products.
@@ -119,7 +122,7 @@ impl<D: Device> Gpu<D> {
 
     /// The same stream with other thresholds; for plans that are made from now on.
     pub fn with_tuning(self, tuning: Tuning) -> Self {
-        Self { tuning, ..self }
+        Self { tuning: Arc::new(tuning), ..self }
     }
 
     /// The thresholds that plans are made with.
