@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use karat::Cpu;
-use karat::backend::cpu::Level;
+use karat::{AnyBackend, Cpu};
 
 /// The CPU at the level that `KARAT_BACKEND` names, the fastest without it.
 pub fn cpu() -> Cpu {
-    let Some(name) = std::env::var("KARAT_BACKEND").ok().filter(|name| name != "auto") else { return Cpu::new() };
-    let level = Level::ALL.into_iter().find(|level| level.name() == name).expect("a level of the CPU");
-    Cpu::with_level(level).expect("a level that this CPU has")
+    match AnyBackend::from_env() {
+        Ok(AnyBackend::Cpu(cpu)) => cpu,
+        other => panic!("KARAT_BACKEND takes a level of this CPU here: {other:?}"),
+    }
 }
 
 /// An implementation of one operation.

@@ -176,6 +176,7 @@ struct InverseBounds {
         }
     }
 };
+
 // Reduces x from one bound to another in as many steps as it takes.
 template <int BOUND, int TO, class L>
 DEVICE typename L::Lane brought_down(const L& m, typename L::Lane x) {

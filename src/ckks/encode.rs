@@ -92,10 +92,9 @@ impl<B: RnsMul<W>, W: Word> Ckks<B, W> {
     /// Polynomials with these coefficients, in the NTT domain, in memory that is erased.
     pub(super) fn upload_integers(&self, polynomials: &[Integers], limbs: crate::rns::Limbs) -> Result<B::Buffer<W>> {
         let primes = self.primes(limbs);
-        let mut residues = Zeroizing::new(vec![W::ZERO; polynomials.len() * primes.len() * self.parameters.n()]);
-        for (integers, residues) in
-            polynomials.iter().zip(residues.chunks_exact_mut(primes.len() * self.parameters.n()))
-        {
+        let len = primes.len() * self.parameters.n();
+        let mut residues = Zeroizing::new(vec![W::ZERO; polynomials.len() * len]);
+        for (integers, residues) in polynomials.iter().zip(residues.chunks_exact_mut(len)) {
             integers.residues_to(&primes, residues);
         }
         let mut words = self.secret_memory(polynomials.len() * limbs.count())?;

@@ -24,7 +24,7 @@ pub(crate) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
 }
 
 /// Vectors of `L` lanes of 16 bits.
-pub(crate) trait Lanes16<const L: usize>: Lanes<i16, L> {
+pub(super) trait Lanes16<const L: usize>: Lanes<i16, L> {
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// High halves of signed products.
@@ -48,7 +48,7 @@ pub(crate) trait Lanes16<const L: usize>: Lanes<i16, L> {
 }
 
 /// Vectors of `L` lanes of 32 bits.
-pub(crate) trait Lanes32<const L: usize>: Lanes<u32, L> {
+pub(super) trait Lanes32<const L: usize>: Lanes<u32, L> {
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
     /// Lesser of unsigned lanes.
@@ -64,7 +64,7 @@ pub(crate) trait Lanes32<const L: usize>: Lanes<u32, L> {
 }
 
 /// Vectors of `L` lanes of double precision.
-pub(crate) trait LanesF64<const L: usize>: Lanes<f64, L> {
+pub(super) trait LanesF64<const L: usize>: Lanes<f64, L> {
     fn mul(self, x: Self::V, y: Self::V) -> Self::V;
     /// `x·y + z`, rounded once.
     fn mul_add(self, x: Self::V, y: Self::V, z: Self::V) -> Self::V;
@@ -92,7 +92,7 @@ pub(crate) trait Lanes64<const L: usize>: Lanes<u64, L> {
 }
 
 /// Vectors of `L` lanes of 64 bits whose low 52 bits are factors.
-pub(crate) trait Lanes52<const L: usize>: Lanes64<L> {
+pub(super) trait Lanes52<const L: usize>: Lanes64<L> {
     /// `acc` and the low 52 bits of the product of 52 bits each.
     fn add_low(self, acc: Self::V, x: Self::V, y: Self::V) -> Self::V;
     /// `acc` and bits 52 to 103 of the product of 52 bits each.

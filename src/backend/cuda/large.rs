@@ -2,6 +2,7 @@
 
 use super::device::{Device, Grid, Memory};
 use super::params::Launch;
+use super::rns::centred;
 use super::source::{Family, Program, WordClass, programs as known};
 use crate::Result;
 use crate::backend::Erase;
@@ -51,10 +52,9 @@ pub(super) fn doubles(ntt: &Ntt) -> (Vec<f64>, [f64; 4], Vec<f64>) {
     let m = ntt.modulus();
     let q = m.value();
     let invert = |x: u64| m.inv_vartime(x).unwrap_or(0);
-    let centred = |x: u64| if x > q / 2 { -((q - x) as f64) } else { x as f64 };
-    let zetas = ntt.zetas().iter().map(|z| centred(*z)).collect();
-    let constants = [q as f64, 1.0 / q as f64, centred(invert(m.reduce(ntt.shape().points as u64))), 0.0];
-    (zetas, constants, ntt.zetas().iter().map(|z| centred(invert(*z))).collect())
+    let zetas = ntt.zetas().iter().map(|z| centred(*z, q)).collect();
+    let constants = [q as f64, 1.0 / q as f64, centred(invert(m.reduce(ntt.shape().points as u64)), q), 0.0];
+    (zetas, constants, ntt.zetas().iter().map(|z| centred(invert(*z), q)).collect())
 }
 
 impl<D: Device> Large<D> {

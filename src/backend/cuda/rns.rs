@@ -15,6 +15,11 @@ pub(crate) const MAX_PRIMES: usize = 64;
 /// Factors that end an inverse transform, for each prime: one alone and times the twiddles of the first four layers.
 pub(crate) const SCALED: usize = 16;
 
+/// The residue of least magnitude.
+pub(crate) fn centred(value: u64, q: u64) -> f64 {
+    if value > q / 2 { -((q - value) as f64) } else { value as f64 }
+}
+
 /// A constant factor with its Shoup quotient, in words of either class.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]

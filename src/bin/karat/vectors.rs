@@ -15,9 +15,9 @@ use crate::staged::Staged;
 
 /// Write vectors: products in a ring as .rsp text or, with --scheme, operations of ML-KEM and ML-DSA.
 ///
-/// With --ring: random products that follow from the seed, then extremes. The same ring, count and seed give the same bytes on every machine. Operands come from a SHAKE-256 stream over
-/// "karat ring vectors v1", the ring and the seed; the documentation of karat::kat::vectors defines it so that it can be
-/// followed in any language.
+/// With --ring: random products that follow from the seed, then extremes. The same ring, count and seed give the same
+/// bytes on every machine. Operands come from a SHAKE-256 stream over "karat ring vectors v1", the ring and the seed; the
+/// documentation of karat::kat::vectors defines it so that it can be followed in any language.
 ///
 /// With --scheme: key pairs with ciphertexts or signatures, as NIST's submission kit makes them, or as ACVP documents
 /// that hold prompts and answers. All randomness comes from an AES-256-CTR-DRBG that the 48 bytes of the seed start;

@@ -7,7 +7,7 @@ use super::geometry::{Shape, lanes, shape};
 use crate::Result;
 use crate::arith::{Modulus, Word};
 use crate::backend::cuda::rns::{
-    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, SCALED, ops_program, passes_program, transform_program,
+    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, SCALED, centred, ops_program, passes_program, transform_program,
 };
 use crate::backend::cuda::{Device, Gpu, Limits, WordClass};
 use crate::ring::ntt::Ntt;
@@ -36,11 +36,6 @@ pub struct RnsPlan<D: Device, W> {
 /// A factor modulo `q` in words of a class.
 pub(super) fn factor(word: WordClass, value: u64, q: u64) -> RnsFactor {
     RnsFactor { value, quotient: (((value as u128) << word.bits()) / q as u128) as u64 }
-}
-
-/// The residue of least magnitude.
-fn centred(value: u64, q: u64) -> f64 {
-    if value > q / 2 { -((q - value) as f64) } else { value as f64 }
 }
 
 /// `2^w mod q`.
