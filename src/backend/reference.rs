@@ -53,9 +53,17 @@ impl ReferencePlan {
     fn linear(&self, a: &[u64], b: &[u64], degree: usize) -> u64 {
         let m = &self.modulus;
         let (first, last) = (degree.saturating_sub(self.n - 1), degree.min(self.n - 1));
-        // Sums of four products of residues below 2^62 fit 126 bits, sums of more of smaller ones.
-        let room = 4usize << (2 * (62 - m.bits())).min(20);
         let (a, b) = (&a[first..=last], &b[degree - last..=degree - first]);
+        // A word holds sums of sixteen products of residues below 2^30, and of more of smaller ones.
+        if m.bits() <= 30 {
+            let room = 1usize << (64 - 2 * m.bits()).min(20);
+            return a.chunks(room).zip(b.rchunks(room)).fold(0, |sum, (a, b)| {
+                let products = a.iter().zip(b.iter().rev()).map(|(x, y)| x * y);
+                m.add(sum, m.reduce(products.sum()))
+            });
+        }
+        // Sums of four products of residues below 2^62 fit 126 bits.
+        let room = 4usize << (2 * (62 - m.bits())).min(20);
         a.chunks(room).zip(b.rchunks(room)).fold(0, |sum, (a, b)| {
             let products = a.iter().zip(b.iter().rev()).map(|(x, y)| *x as u128 * *y as u128);
             m.add(sum, m.reduce_wide(products.sum()))

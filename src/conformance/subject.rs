@@ -99,31 +99,33 @@ impl<B: RingMul<R>, R: Ring> Subject<B, R> {
 
     /// Sums of `terms` products each, from the oracle, at the compared coefficients: `[batch][indices]`.
     pub fn sums(&self, terms: usize, a: &[R::Word], b: &[R::Word]) -> core::result::Result<Vec<Vec<u64>>, Failure> {
-        self.done("the oracle", if self.n <= WHOLE { self.whole(terms, a, b) } else { self.sampled(terms, a, b) })
-    }
-
-    fn whole(&self, terms: usize, a: &[R::Word], b: &[R::Word]) -> Result<Vec<Vec<u64>>> {
-        let oracle = &self.oracle;
-        let (a, b) = (oracle.ntt(&oracle.upload(a)?)?, oracle.ntt(&oracle.upload(b)?)?);
-        let sums = oracle.intt(&oracle.pointwise_acc(terms, &a, &b)?)?.download()?;
-        Ok(sums.chunks_exact(self.n).map(widen).collect())
-    }
-
-    fn sampled(&self, terms: usize, a: &[R::Word], b: &[R::Word]) -> Result<Vec<Vec<u64>>> {
-        let plan: &ReferencePlan = self.oracle.plan();
-        let modulus = &self.modulus;
-        let item_len = terms * self.n;
-        let item = |(a, b): (&[R::Word], &[R::Word])| {
-            let mut sums = alloc::vec![0; self.indices.len()];
-            for (a, b) in a.chunks_exact(self.n).zip(b.chunks_exact(self.n)) {
-                let (a, b) = (widen(a), widen(b));
-                for (sum, index) in sums.iter_mut().zip(&self.indices) {
-                    *sum = modulus.add(*sum, plan.coefficient(&a, &b, *index)?);
+        let mut sums = Vec::new();
+        // The worst sums are of one product over and over: what was multiplied last is not multiplied again.
+        let (mut last, mut product) = (None, Vec::new());
+        for (i, pair) in a.chunks_exact(self.n).zip(b.chunks_exact(self.n)).enumerate() {
+            if last != Some(pair) {
+                product = self.done("the oracle", self.product(pair.0, pair.1))?;
+                last = Some(pair);
+            }
+            if i % terms == 0 {
+                sums.push(product.clone());
+            } else if let Some(sums) = sums.last_mut() {
+                for (sum, product) in sums.iter_mut().zip(&product) {
+                    *sum = self.modulus.add(*sum, *product);
                 }
             }
-            Ok(sums)
-        };
-        a.chunks_exact(item_len).zip(b.chunks_exact(item_len)).map(item).collect()
+        }
+        Ok(sums)
+    }
+
+    /// The compared coefficients of a product.
+    fn product(&self, a: &[R::Word], b: &[R::Word]) -> Result<Vec<u64>> {
+        if self.n <= WHOLE {
+            let oracle = &self.oracle;
+            return Ok(widen(&oracle.mul(&oracle.upload(a)?, &oracle.upload(b)?)?.download()?));
+        }
+        let (plan, a, b): (&ReferencePlan, _, _) = (self.oracle.plan(), widen(a), widen(b));
+        self.indices.iter().map(|index| plan.coefficient(&a, &b, *index)).collect()
     }
 
     /// Compares the first results with the oracle's; `label` says what an item is.

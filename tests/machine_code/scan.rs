@@ -1,8 +1,9 @@
 //! What a disassembly shows: divisions, and branches on data.
 //!
 //! A branch is on data where its flags come from what was loaded from memory other than the stack, or computed from that:
-//! counters and lengths come in registers. It is followed through registers and stack slots in the order of addresses,
-//! which is enough for short functions that loop over arrays; it is not for functions that get lengths out of structures.
+//! counters and lengths come in registers, or lie in the stack where a call put them. It is followed through registers
+//! and stack slots in the order of addresses, which is enough for short functions that loop over arrays; it is not for
+//! functions that get lengths out of structures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,7 +77,7 @@ impl Function<'_> {
 
     /// The conditional jumps whose flags come from data.
     pub fn branches_on_data(&self) -> Vec<&str> {
-        let mut state = State::default();
+        let mut state = State::new();
         self.lines.iter().filter(|line| state.step(line)).map(|line| line.text).collect()
     }
 }
@@ -98,44 +99,68 @@ fn is_memory(operand: &str) -> bool {
     operand.contains('(') && !operand.contains('<')
 }
 
-fn is_stack(operand: &str) -> bool {
-    operand.contains("(%rsp") || operand.contains("(%rbp")
-}
+/// The register that always points into the stack.
+const STACK: usize = 4;
 
 /// What holds data at one point of a function.
-#[derive(Default)]
-struct State<'a> {
+struct State {
     registers: [bool; 16],
-    slots: BTreeMap<&'a str, bool>,
+    /// Where in the stack a register points: iterators that calls made lie there.
+    frames: [Option<i64>; 16],
+    slots: BTreeMap<i64, bool>,
     flags: bool,
 }
 
-impl<'a> State<'a> {
-    fn holds(&self, operand: &'a str) -> bool {
+impl State {
+    fn new() -> Self {
+        let mut frames = [None; 16];
+        frames[STACK] = Some(0);
+        Self { registers: [false; 16], frames, slots: BTreeMap::new(), flags: false }
+    }
+
+    /// The place in the stack that an operand is, an array at its start.
+    fn slot(&self, operand: &str) -> Option<i64> {
+        let (offset, inside) = operand.strip_suffix(')')?.split_once('(')?;
+        let frame = self.frames[register(inside.split(',').next()?)?]?;
+        let (sign, digits) = offset.strip_prefix('-').map_or((1, offset), |digits| (-1, digits));
+        let offset = if digits.is_empty() { 0 } else { i64::from_str_radix(digits.strip_prefix("0x")?, 16).ok()? };
+        Some(frame + sign * offset)
+    }
+
+    fn holds(&self, operand: &str) -> bool {
         match register(operand) {
             Some(number) => self.registers[number],
-            None if is_stack(operand) => self.slots.get(operand).copied().unwrap_or(false),
             // Vectors hold nothing but data.
-            None => is_memory(operand) || ["%xmm", "%ymm", "%zmm", "%k"].iter().any(|kind| operand.starts_with(kind)),
+            None => self.slot(operand).map_or_else(
+                || is_memory(operand) || ["%xmm", "%ymm", "%zmm", "%k"].iter().any(|kind| operand.starts_with(kind)),
+                |slot| self.slots.get(&slot).copied().unwrap_or(false),
+            ),
         }
     }
 
     /// Whether an address is computed from data.
-    fn address_holds(&self, operand: &'a str) -> bool {
+    fn address_holds(&self, operand: &str) -> bool {
         let inside = operand.split_once('(').map_or("", |(_, inside)| inside.trim_end_matches(')'));
         inside.split(',').filter_map(register).any(|number| self.registers[number])
     }
 
-    fn set(&mut self, operand: &'a str, data: bool) {
+    fn set(&mut self, operand: &str, data: bool) {
         match register(operand) {
-            Some(number) => self.registers[number] = data,
-            None if is_stack(operand) => drop(self.slots.insert(operand, data)),
-            None => {}
+            Some(STACK) => {}
+            Some(number) => (self.registers[number], self.frames[number]) = (data, None),
+            None => drop(self.slot(operand).map(|slot| self.slots.insert(slot, data))),
+        }
+    }
+
+    /// Notes that a register points into the stack.
+    fn point(&mut self, operand: &str, frame: Option<i64>) {
+        if let Some(number) = register(operand).filter(|number| *number != STACK) {
+            self.frames[number] = frame;
         }
     }
 
     /// Follows an instruction; whether it is a branch on data.
-    fn step(&mut self, line: &Line<'a>) -> bool {
+    fn step(&mut self, line: &Line<'_>) -> bool {
         let (mnemonic, operands) = (line.mnemonic, &line.operands);
         let Some(target) = operands.last().copied() else { return false };
         if mnemonic.starts_with('j') {
@@ -144,8 +169,9 @@ impl<'a> State<'a> {
         let any = operands.iter().any(|operand| self.holds(operand));
         match mnemonic {
             "lea" => {
-                let data = self.address_holds(operands[0]);
+                let (data, frame) = (self.address_holds(operands[0]), self.slot(operands[0]));
                 self.set(target, data);
+                self.point(target, frame);
             }
             "cmp" | "cmpb" | "cmpw" | "cmpl" | "cmpq" | "test" | "testb" | "testw" | "testl" | "testq" | "bt"
             | "ucomisd" | "ucomiss" | "comisd" | "vucomisd" | "vptest" | "ptest" | "vtestps" => self.flags = any,
@@ -158,7 +184,9 @@ impl<'a> State<'a> {
             }
             _ if mnemonic.starts_with("mov") || mnemonic.starts_with("vmov") || mnemonic.starts_with("set") => {
                 let data = if mnemonic.starts_with("set") { self.flags } else { self.holds(operands[0]) };
+                let frame = register(operands[0]).and_then(|number| self.frames[number]);
                 self.set(target, data);
+                self.point(target, frame);
             }
             _ => {
                 // Arithmetic: three operands write the last from the others, two write the last from both.
@@ -213,6 +241,14 @@ mod tests {
             &["vpmovmskb %ymm0,%eax", "test   %eax,%eax", "jne    1"],
             &["vptest %ymm0,%ymm0", "jne    1"],
             &["mov    (%rdi),%r8d", "lea    0x1(%r8),%r9d", "cmp    %r9d,%ecx", "ja     1"],
+            &[
+                "lea    0x10(%rsp),%rbx",
+                "mov    (%rdi),%eax",
+                "mov    %eax,0x18(%rsp)",
+                "cmpl   $0x5,0x8(%rbx)",
+                "ja     1",
+            ],
+            &["mov    %rsp,%rbx", "mov    0x8(%rdi),%rbx", "mov    (%rbx),%rax", "test   %rax,%rax", "je     1"],
         ] {
             assert_eq!(scan(lines).1, 1, "{lines:?}");
         }
@@ -220,6 +256,14 @@ mod tests {
             &["add    $0x20,%rcx", "cmp    $0x200,%rcx", "jne    1"][..],
             &["mov    (%rdi),%eax", "dec    %rcx", "jne    1"],
             &["mov    (%rdi),%eax", "cmp    %rsi,%rdx", "jb     1"],
+            &[
+                "lea    0x18(%rsp),%r14",
+                "mov    %r14,%rdi",
+                "call   1030c9 <next>",
+                "mov    (%r14),%rdi",
+                "test   %rdi,%rdi",
+                "je     1",
+            ],
             &[
                 "mov    (%rdi),%eax",
                 "sub    $0xd01,%eax",

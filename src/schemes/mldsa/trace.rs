@@ -49,6 +49,21 @@ fn centred(c: u32) -> i32 {
     if c > Q / 2 { c as i32 - Q as i32 } else { c as i32 }
 }
 
+/// `{value:width$}`, for a hundred million numbers.
+fn number(text: &mut String, width: usize, value: i32) {
+    let (mut digits, mut start, mut rest) = ([b' '; 16], 16, value.unsigned_abs());
+    while rest > 0 || start == 16 {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if value < 0 {
+        start -= 1;
+        digits[start] = b'-';
+    }
+    text.push_str(core::str::from_utf8(&digits[start.min(16 - width)..]).unwrap());
+}
+
 /// Numbers of one width, and what stands between polynomials.
 fn numbers(
     text: &mut String,
@@ -63,7 +78,7 @@ fn numbers(
             if j > 0 {
                 text.push_str(", ");
             }
-            write!(text, "{c:width$}").unwrap();
+            number(text, width, *c);
         }
         text.push_str(if i + 1 == polynomials.len() { "])\n" } else { between(i) });
     }
