@@ -155,8 +155,9 @@ macro_rules! modulus {
             /// # Bounds
             /// `a` canonical.
             pub const fn inv_vartime(&self, a: $W) -> Option<$W> {
-                let (mut r0, mut r1) = (self.q as i128, a as i128);
-                let (mut t0, mut t1) = (0i128, 1i128);
+                // Remainders and cofactors are at most q in size, below 2^62.
+                let (mut r0, mut r1) = (self.q as i64, a as i64);
+                let (mut t0, mut t1) = (0i64, 1i64);
                 while r1 != 0 {
                     let quotient = r0 / r1;
                     (r0, r1) = (r1, r0 - quotient * r1);
@@ -165,7 +166,7 @@ macro_rules! modulus {
                 if r0 != 1 {
                     return None;
                 }
-                Some(t0.rem_euclid(self.q as i128) as $W)
+                Some(t0.rem_euclid(self.q as i64) as $W)
             }
 
             /// The residue of a signed number. Public operand.

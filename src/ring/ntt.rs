@@ -143,6 +143,32 @@ impl Ntt {
         &self.zetas
     }
 
+    /// The inverses of the twiddles in the same places, by one inversion for all of them.
+    ///
+    /// ```
+    /// use karat::ring::{Shape, Wrap, ntt::Ntt};
+    /// let kem = Ntt::new(Shape { points: 128, width: 2, wrap: Wrap::Negacyclic }, 3329, Some(17))?;
+    /// assert_eq!(kem.modulus().mul(kem.zetas()[77], kem.inverse_zetas()[77]), 1);
+    /// # Ok::<(), karat::Error>(())
+    /// ```
+    pub fn inverse_zetas(&self) -> Vec<u64> {
+        let m = &self.modulus;
+        let mut out = alloc::vec![0; self.zetas.len()];
+        // The products of all before; then backwards, with the inverse of the product of all up to here.
+        let mut product = m.reduce(1);
+        for (before, zeta) in out.iter_mut().zip(&self.zetas).skip(1) {
+            *before = product;
+            product = m.mul(product, *zeta);
+        }
+        // Roots of -1 are invertible.
+        let mut inverse = m.inv_vartime(product).unwrap_or(0);
+        for (out, zeta) in out.iter_mut().zip(&self.zetas).skip(1).rev() {
+            *out = m.mul(*out, inverse);
+            inverse = m.mul(inverse, *zeta);
+        }
+        out
+    }
+
     /// `x^width` at each slot: the vector `Y` of the k-NTT.
     pub fn slots(&self) -> &[u64] {
         &self.slots

@@ -131,7 +131,7 @@ impl<A: Arith> Transform<A> {
             forward,
             inverse,
             zetas: factors(&mut ntt.zetas().iter().copied()),
-            inverse_zetas: factors(&mut inverse_zetas(ntt).into_iter()),
+            inverse_zetas: factors(&mut ntt.inverse_zetas().into_iter()),
             slots: factors(&mut ntt.slots().iter().copied()),
             mont_slots: factors(&mut ntt.slots().iter().map(|s| m.mul(*s, mont_one))),
             mont_one: arith.factor(mont_one),
@@ -256,18 +256,6 @@ impl<A: Arith> Transform<A> {
 /// Lanes that stay in a first-level cache of 32 KiB while layers pass over them.
 const fn cached_lanes<T>() -> usize {
     (1 << 14) / size_of::<T>()
-}
-
-/// `zeta^-1` for every node, in one pass: conjugate roots lie at mirrored places, up to sign.
-fn inverse_zetas(ntt: &Ntt) -> Vec<u64> {
-    let m = ntt.modulus();
-    let mut out = alloc::vec![0; ntt.zetas().len()];
-    for layer in ntt.layers() {
-        for node in 0..layer.nodes {
-            out[layer.nodes + node] = m.inv_vartime(ntt.zetas()[layer.nodes + node]).unwrap_or(0);
-        }
-    }
-    out
 }
 
 impl<A: Arith> Kernels<A::T> for Transform<A> {

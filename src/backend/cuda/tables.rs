@@ -130,9 +130,9 @@ impl Tables {
         self.launch.prime_count = self.primes.len() as u32;
         let roomy = self.primes.iter().all(|prime| prime.q < 1 << (word.bits() - 4));
         self.launch.flags = self.launch.flags & !FLAG_ROOMY | if roomy { FLAG_ROOMY } else { 0 };
-        for zeta in ntt.zetas() {
+        for (zeta, inverse) in ntt.zetas().iter().zip(ntt.inverse_zetas()) {
             word.push(&mut self.zetas, *zeta, q);
-            word.push(&mut self.inverse_zetas, invert(*zeta), q);
+            word.push(&mut self.inverse_zetas, inverse, q);
         }
         for slot in ntt.slots() {
             word.push(&mut self.slots, *slot, q);

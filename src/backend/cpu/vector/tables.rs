@@ -100,7 +100,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             outer += 1;
         }
         let positions = positions::<A, L>(&arith, vectors, together);
-        let inverses: Vec<u64> = ntt.zetas().iter().map(|z| invert(*z)).collect();
+        let inverses = ntt.inverse_zetas();
         let one = m.pow(m.reduce(2), A::WIDTH as u64);
         let n_inv = invert(m.reduce(shape.points as u64));
         let first = ntt.zetas().get(1).map_or(0, |z| invert(*z));
