@@ -16,14 +16,21 @@ constexpr u32 BLOCK_LANES = LANES * THREADS, REGION = BLOCK_LANES + (BLOCK_LANES
 constexpr u32 LAST = LOG - POINTS;                   // the layer whose nodes are a thread's lanes side by side
 constexpr u32 FINAL = POINTS - WIDTH;                // layers of the last pass
 static_assert(CLUSTER <= POINTS && WIDTH <= POINTS && 2 * POINTS < LOG, "the shape of a pass");
-// Threads of a multiprocessor, so that each may have 128 registers.
-constexpr u32 RESIDENT = 512;
+// Threads of a multiprocessor, so that each may have 128 registers, or 64 where it holds half the lanes.
+constexpr u32 RESIDENT = 8192 / LANES;
 constexpr u32 BLOCKS = THREADS >= RESIDENT ? 1 : RESIDENT / THREADS;
 
 // Layers of the pass at a layer: as even as can be.
 DEVICE constexpr u32 depth_at(u32 layer) {
     u32 left = LAST - layer, passes = (left + POINTS - 1) / POINTS;
     return (left + passes - 1) / passes;
+}
+
+// Layers since lanes were brought down, before the last pass.
+DEVICE constexpr u32 before_last() {
+    u32 before = POINTS;
+    for (u32 layer = POINTS; layer < LAST; layer += depth_at(layer)) before = layers_after(before, depth_at(layer));
+    return before;
 }
 
 // A thread's lanes in the pass at a layer, `distance` apart: lanes of one node.
@@ -48,28 +55,28 @@ struct Place {
 
 // Factors of the last pass: those that a thread needs lie SHARES apart, so that threads read side by side.
 struct Spread {
-    const Zeta* zetas;
+    Zetas zetas;
     u32 share;
     DEVICE Zeta operator()(u32 layer, u32 i) const { return zetas[((1u << layer) + i) * SHARES + share]; }
 };
 
 // Passes inside a block, in place, from the second to the one before the last. Each ends with a barrier.
-template <u32 LAYER = POINTS>
-DEVICE void forward_middle(const Field& f, Lane (&x)[LANES], Lane* region, const Zeta* zetas) {
+template <u32 LAYER = POINTS, u32 BEFORE = POINTS>
+DEVICE void forward_middle(const Field& f, Lane (&x)[LANES], Lane* region, Zetas zetas) {
     if constexpr (LAYER < LAST) {
         constexpr u32 depth = depth_at(LAYER);
         Place<LAYER> at(thread_index());
         at.get(region, x);
-        forward_pass<depth, POINTS - depth>(f, x, Nodes{zetas, at.global_node()});
+        forward_pass<depth, POINTS - depth, BEFORE>(f, x, Nodes{zetas, at.global_node()});
         at.put(region, x);
         sync_block();
-        forward_middle<LAYER + depth>(f, x, region, zetas);
+        forward_middle<LAYER + depth, layers_after(BEFORE, depth)>(f, x, region, zetas);
     }
 }
 
 // And back; the lanes of the second pass stay in registers.
 template <u32 LAYER = POINTS>
-DEVICE void inverse_middle(const Field& f, Lane (&x)[LANES], Lane* region, const Zeta* zetas) {
+DEVICE void inverse_middle(const Field& f, Lane (&x)[LANES], Lane* region, Zetas zetas) {
     constexpr u32 depth = depth_at(LAYER);
     if constexpr (LAYER + depth < LAST) inverse_middle<LAYER + depth>(f, x, region, zetas);
     Place<LAYER> at(thread_index());
@@ -82,7 +89,7 @@ DEVICE void inverse_middle(const Field& f, Lane (&x)[LANES], Lane* region, const
 }
 
 // y = x * y at the points of a thread: modulo x^w - slot with w = 2^WIDTH, slots as the last layer's nodes split.
-DEVICE void multiply(const Field& f, Lane (&x)[LANES], Lane (&y)[LANES], const Zeta* zetas, u32 share) {
+DEVICE void multiply(const Field& f, Lane (&x)[LANES], Lane (&y)[LANES], Zetas zetas, u32 share) {
     if constexpr (WIDTH == 0) {
         UNROLL for (u32 i = 0; i < LANES; i++) y[i] = f.point(x[i], y[i]);
     } else {
@@ -97,7 +104,7 @@ DEVICE void multiply(const Field& f, Lane (&x)[LANES], Lane (&y)[LANES], const Z
                 zeta = zetas[SHARES / 2 + share / 2];
                 negative = share % 2;
             }
-            Lane a[width], b[width], wrapped[width];
+            Field::Factor a[width], b[width], wrapped[width];
             UNROLL for (u32 i = 0; i < width; i++) {
                 a[i] = f.factor(x[point * width + i]), b[i] = f.factor(y[point * width + i]);
                 wrapped[i] = f.wrapped(b[i], zeta, negative);
@@ -116,7 +123,7 @@ KERNEL_BOUNDS(product, Launch, THREADS, BLOCKS) {
     typedef KARAT_COEFFICIENT Coefficient;
     cluster_arrive();
     Field f(launch);
-    const Zeta *zetas = table(launch.zetas), *inverse_zetas = table(launch.inverse_zetas);
+    const Zetas zetas = table(launch.zetas, LOG - WIDTH), inverse_zetas = table(launch.inverse_zetas, LOG - WIDTH);
     const u32 thread = thread_index(), share = cluster_rank() * THREADS + thread;
     const u64 polynomial = static_cast<u64>(block_index() >> CLUSTER) << LOG;
     Lane x[LANES], y[LANES];
@@ -124,7 +131,7 @@ KERNEL_BOUNDS(product, Launch, THREADS, BLOCKS) {
     ROLL for (u32 factor = 0; factor < 2; factor++) {
         const Coefficient* from = static_cast<const Coefficient*>(factor ? launch.b : launch.a) + polynomial + share;
         UNROLL for (u32 i = 0; i < LANES; i++) x[i] = f.enter(from[i * SHARES]);
-        forward_pass<POINTS, 0, true>(f, x, Nodes{zetas, 1});
+        forward_pass<POINTS, 0, 0>(f, x, Nodes{zetas, 1});
         // Every block is there.
         if (factor == 0) cluster_wait();
         Lane* region = shared + factor * REGION;
@@ -138,7 +145,7 @@ KERNEL_BOUNDS(product, Launch, THREADS, BLOCKS) {
         Lane* region = shared + factor * REGION;
         forward_middle(f, y, region, zetas);
         last.get(region, y);
-        forward_pass<FINAL, WIDTH>(f, y, Spread{zetas, share});
+        forward_pass<FINAL, WIDTH, before_last()>(f, y, Spread{zetas, share});
         if (factor == 0) last.put(region, y);
     }
     last.get(shared, x);

@@ -10,7 +10,7 @@
 typedef KARAT_RNS_LANES L;
 typedef L::Lane Lane;
 typedef L::Word Word;
-typedef L::Twiddle Twiddle;
+typedef L::Table Table;
 
 constexpr int COLUMN_LAYERS = KARAT_COLUMN_LAYERS, ROW_LAYERS = KARAT_ROW_LAYERS;
 constexpr int COLUMN_POINTS = KARAT_COLUMN_POINTS, ROW_POINTS = KARAT_ROW_POINTS;
@@ -29,14 +29,14 @@ static_assert(ColumnExchange::SIZE == KARAT_COLUMN_SHARED && ROWS * RowExchange:
 // Where a block works.
 struct Block {
     u32 poly, limb, prime, part;
-    const Twiddle* table;
+    Table table;
 };
 
 DEVICE Block block_of(const RnsLaunch& launch, u32 parts, bool second) {
     u32 index = second ? block_count() - 1 - block_index() : block_index();
     u32 poly = index % launch.polys, rest = index / launch.polys;
     u32 limb = rest / parts, prime = prime_of(launch, limb);
-    return Block{poly, limb, prime, rest % parts, static_cast<const Twiddle*>(launch.tables) + prime * launch.table_len};
+    return Block{poly, limb, prime, rest % parts, Table(launch.tables, prime, launch.table_len)};
 }
 
 // Whether a block's limb belongs to its digit: nothing is to be transformed.
@@ -49,13 +49,13 @@ DEVICE bool is_source(const RnsLaunch& launch, const Block& at) {
 
 // Twiddles of a thread's unit j in a group of the columns.
 template <int GROUP, bool MIRRORED>
-DEVICE NaturalTwiddles<L, ColumnGroups::depth(GROUP), MIRRORED> column_twiddles(const Twiddle* table, u32 thread, u32 j) {
+DEVICE NaturalTwiddles<L, ColumnGroups::depth(GROUP), MIRRORED> column_twiddles(Table table, u32 thread, u32 j) {
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, GROUP> P;
     return NaturalTwiddles<L, P::DEPTH, MIRRORED>(table, 1u << P::FIRST, P::node(P::unit(thread, j)));
 }
 
 template <int GROUP, int BOUND>
-DEVICE void forward_columns_from(const L& m, Lane* v, u32 thread, const Twiddle* table, ColumnExchange x) {
+DEVICE void forward_columns_from(const L& m, Lane* v, u32 thread, Table table, ColumnExchange x) {
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, GROUP> P;
     UNROLL for (int j = 0; j < P::UNITS; j++)
         forward_unit<P::DEPTH, BOUND>(m, v + j * P::LANES, column_twiddles<GROUP, false>(table, thread, j));
@@ -103,7 +103,7 @@ KERNEL_BOUNDS(forward_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLO
 KERNEL_BOUNDS(extend_columns, RnsLaunch, KARAT_COLUMN_THREADS, KARAT_COLUMN_BLOCKS) { forward_columns<true>(launch); }
 
 template <int GROUP>
-DEVICE void inverse_columns_from(const L& m, Lane* v, u32 thread, const Twiddle* table, ColumnExchange x,
+DEVICE void inverse_columns_from(const L& m, Lane* v, u32 thread, Table table, ColumnExchange x,
                                  const Scaled<L>& scale) {
     typedef Place<COLUMN_LAYERS, COLUMN_POINTS, GROUP> P;
     UNROLL for (int j = 0; j < P::UNITS; j++) {
@@ -172,7 +172,7 @@ static_assert(RowLast::UNITS == 1 && RowLast::SHIFT == 0, "a thread's last lanes
 constexpr int END_BOUND = bound_after<L>(LAST_BOUND, LAST_DEPTH, ForwardLast::FACTOR);
 
 template <int GROUP, int BOUND>
-DEVICE void forward_rows_from(const L& m, Lane* v, u32 thread, u32 row, const Twiddle* table, ForwardLast& last,
+DEVICE void forward_rows_from(const L& m, Lane* v, u32 thread, u32 row, Table table, ForwardLast& last,
                               RowExchange x) {
     typedef Place<ROW_LAYERS, ROW_POINTS, GROUP> P;
     if constexpr (GROUP + 1 < RowGroups::COUNT) {
@@ -257,7 +257,7 @@ KERNEL_BOUNDS(subtract_rows, RnsLaunch, KARAT_ROW_THREADS, KARAT_ROW_BLOCKS) { f
 KERNEL_BOUNDS(extend_rows, RnsLaunch, KARAT_ROW_THREADS, KARAT_ROW_BLOCKS) { forward_rows<EXTEND>(launch); }
 
 template <int GROUP>
-DEVICE void inverse_rows_from(const L& m, Lane* v, u32 thread, u32 row, const Twiddle* table, InverseLast& last,
+DEVICE void inverse_rows_from(const L& m, Lane* v, u32 thread, u32 row, Table table, InverseLast& last,
                               RowExchange x) {
     typedef Place<ROW_LAYERS, ROW_POINTS, GROUP> P;
     if constexpr (GROUP + 1 < RowGroups::COUNT) {

@@ -6,13 +6,12 @@
 typedef KARAT_RNS_LANES L;
 typedef L::Lane Lane;
 typedef L::Word Word;
-typedef L::Twiddle Twiddle;
 
 // Where a unit of 2^DEPTH lanes works.
 template <int DEPTH>
 struct Unit {
     u32 poly, limb, prime, node, shift, base;
-    const Twiddle* table;
+    L::Table table;
 
     DEVICE Unit(const RnsLaunch& launch, u64 index) {
         u32 units = launch.log_n - DEPTH, unit = static_cast<u32>(index) & ((1u << units) - 1);
@@ -23,7 +22,7 @@ struct Unit {
         shift = launch.log_n - launch.first - DEPTH;
         node = unit >> shift;
         base = (node << (shift + DEPTH)) + (unit & ((1u << shift) - 1));
-        table = static_cast<const Twiddle*>(launch.tables) + prime * launch.table_len;
+        table = L::Table(launch.tables, prime, launch.table_len);
     }
 };
 
@@ -62,7 +61,7 @@ DEVICE void inverse_pass(const RnsLaunch& launch, u64 index) {
     }
     NaturalTwiddles<L, DEPTH, true> twiddles(at.table, 1u << launch.first, at.node);
     inverse_unit<DEPTH, L::RESTED>(m, v, twiddles);
-    Twiddle factor = m.twiddle(launch.factors[KARAT_SCALED * at.prime]);
+    L::Twiddle factor = m.twiddle(launch.factors + KARAT_SCALED * at.prime);
     UNROLL for (int k = 0; k < 1 << DEPTH; k++) {
         if (launch.first == 0) out[k << at.shift] = m.canonical(m.mul(v[k], factor, L::RESTED, L::CENTRED), L::PRODUCT);
         else out[k << at.shift] = L::suspend(v[k]);

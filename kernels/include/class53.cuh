@@ -1,13 +1,17 @@
 // Residues for passes.cuh in double precision, q < 2^50: integers, balanced around 0, exact by fused multiply-add. A
-// product is brought to |r| <= q / 2 and a little; |x| stays below 4q.
+// product is brought to |r| <= (1/2 + X / 8) q for |x| < X q; |x| stays below 4q.
 #pragma once
 
 #include "launch.cuh"
 
 typedef double Lane;
 typedef double Zeta;
+typedef const Zeta* Zetas;
 
 struct Field {
+    typedef Lane Factor;
+    // Layers that a canonical or reduced lane may go through.
+    static constexpr u32 FREE = 4;
     double q, q_inv, scale;
     u64 modulus;
 
@@ -43,16 +47,18 @@ struct Field {
         x = x + t;
     }
 
-    // Sums double: halfway through four layers they are brought down.
+    // Lanes start below q and sums double: halfway through four layers they are brought down. A product ends below q, so
+    // that only sums of the last layer are brought down.
     template <u32 Layers, u32 Left>
     DEVICE void inverse(Lane& x, Lane& y, Zeta zeta) const {
         double sum = x + y;
         y = times(x - y, zeta);
         x = Left == 3 ? reduce(sum) : sum;
     }
-    DEVICE Lane end_inverse(Lane x, u32) const { return reduce(x); }
+    template <u32 Layers>
+    DEVICE Lane end_inverse(Lane x, u32 doublings) const { return doublings ? reduce(x) : x; }
 
-    DEVICE Lane point(Lane x, Lane y) const { return times(reduce(x), reduce(y)); }
+    DEVICE Lane point(Lane x, Lane y) const { return times(reduce(x), y); }
 
     // For sums of at most 16 products at a point.
     DEVICE Lane factor(Lane x) const { return reduce(x); }
@@ -70,10 +76,12 @@ struct Field {
         DEVICE Lane finish(const Field& f) const { return f.reduce(sum); }
     };
 
-    // Scaled, canonical.
+    // Scaled, canonical. Bounds: |x| < 2q.
     DEVICE u64 leave(Lane x) const {
         const double big = 6755399441055744.0;  // magic: 6755399441055744 == 3 * 2^51
-        u64 r = as_word(reduce(times(x, scale)) + big) - as_word(big);
+        u64 r = as_word(times(x, scale) + big) - as_word(big);
         return r + (modulus & (0 - (r >> 63)));
     }
 };
+
+DEVICE Zetas table(const void* base, u32) { return static_cast<Zetas>(base); }

@@ -1,14 +1,18 @@
-// Residues for passes.cuh in words of 64 or 32 bits: Shoup's multiplication by constants. 16q fits a word, and lanes stay
+// Residues for passes.cuh in words of 32 bits: Shoup's multiplication by constants. 16q fits a word, and lanes stay
 // below 16q.
 #pragma once
 
 #include "launch.cuh"
 
-typedef KARAT_WORD Lane;
+typedef u32 Lane;
 typedef Shoup<Lane> Zeta;
+typedef const Zeta* Zetas;
 
 struct Field {
     typedef Double<Lane>::type Wide;
+    typedef Lane Factor;
+    // Layers that a canonical or reduced lane may go through.
+    static constexpr u32 FREE = 4;
 
     Modulus<Lane> m;
     Shoup<Lane> scale;
@@ -36,6 +40,7 @@ struct Field {
         x = Layers == 4 && Left == 4 ? csub(sum, 2 * m.q) : sum;
     }
     // Brings a sum that doubled that often, at most three times, below 2q.
+    template <u32 Layers>
     DEVICE Lane end_inverse(Lane x, u32 doublings) const {
         UNROLL for (u32 d = 3; d > 0; d--)
             if (doublings >= d) x = csub(x, (static_cast<Lane>(1) << d) * m.q);
@@ -71,3 +76,5 @@ struct Field {
 
     DEVICE Lane leave(Lane x) const { return m.mul(x, scale); }
 };
+
+DEVICE Zetas table(const void* base, u32) { return static_cast<Zetas>(base); }

@@ -5,6 +5,7 @@
 #include "word.cuh"
 
 constexpr u32 MAX_PRIMES = KARAT_MAX_PRIMES;
+constexpr u32 ESTIMATE_SHIFT = KARAT_ESTIMATE_SHIFT;
 
 // A constant factor of either word class.
 struct Factor {
@@ -28,6 +29,8 @@ struct Prime {
     // Lifted rings, for Garner's digits: the inverse of the primes before, each of them, and their product modulo
     // the ring's modulus.
     Factor garner, before[MAX_PRIMES - 1], weight;
+    // For |x| < 8 q: (x >> estimate_down) * estimate / 2^(32 + ESTIMATE_SHIFT) is nearly x / q.
+    u64 estimate, estimate_down;
 
     template <class T>
     DEVICE Modulus<T> modulus() const {

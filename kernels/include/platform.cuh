@@ -42,6 +42,23 @@ DEVICE void sync_block() { __syncthreads(); }
 DEVICE void sync_warp() { __syncwarp(); }
 DEVICE u32 mul_hi(u32 a, u32 b) { return __umulhi(a, b); }
 DEVICE u64 mul_hi(u64 a, u64 b) { return __umul64hi(a, b); }
+// x + a * b for signed words, and where only the low word of b is signed. Said in assembly, since the compiler takes
+// longer products where it knows the words, and adds apart from them unless both are said with a carry.
+DEVICE u64 add_signed_product(u64 x, u32 a, u32 b) {
+    u64 sum;
+    asm("{.reg .b32 l, h; mov.b64 {l, h}, %3; mad.lo.cc.s32 l, %1, %2, l; madc.hi.s32 h, %1, %2, h; mov.b64 %0, {l, h};}"
+        : "=l"(sum)
+        : "r"(a), "r"(b), "l"(x));
+    return sum;
+}
+DEVICE u64 add_split_product(u64 x, u32 a, u64 b) {
+    u64 sum;
+    asm("{.reg .b32 l, h, m, n; mov.b64 {l, h}, %3; mov.b64 {m, n}, %2; mad.lo.cc.s32 l, %1, m, l; "
+        "madc.hi.s32 h, %1, m, h; mad.lo.s32 h, %1, n, h; mov.b64 %0, {l, h};}"
+        : "=l"(sum)
+        : "r"(a), "l"(b), "l"(x));
+    return sum;
+}
 DEVICE u32 smaller(u32 a, u32 b) { return min(a, b); }
 DEVICE u32 reverse_bits(u32 x) { return __brev(x); }
 DEVICE double mul_rn(double a, double b) { return __dmul_rn(a, b); }

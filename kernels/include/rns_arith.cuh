@@ -5,9 +5,21 @@
 #pragma once
 
 #include "rns.cuh"
+#include "split.cuh"
 
 // Fractions of q in which bounds are counted.
 constexpr int UNIT = 64;
+
+// Twiddles of one prime, `len` of them a prime.
+template <class Twiddle>
+struct PlainTable {
+    const Twiddle* at;
+    PlainTable() = default;
+    DEVICE PlainTable(const void* tables, u32 prime, u64 len) : at(static_cast<const Twiddle*>(tables) + prime * len) {}
+    DEVICE explicit PlainTable(const Twiddle* at) : at(at) {}
+    DEVICE PlainTable from(u32 index) const { return PlainTable(at + index); }
+    DEVICE Twiddle get(u32 index) const { return load_constant(at + index); }
+};
 
 // Words of which LIMIT times q fits, Shoup's twiddles; lanes in [0, LIMIT * q). LIMIT = 2 keeps [0, q).
 template <class T, int LIMIT>
@@ -15,6 +27,7 @@ struct ShoupLanes {
     typedef T Lane;
     typedef T Word;
     typedef Shoup<T> Twiddle;
+    typedef PlainTable<Twiddle> Table;
     static constexpr bool FULL = LIMIT == 2, ABSORBS = sizeof(T) == 8;
     static constexpr bool SQUARES = false;
     static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = LIMIT * UNIT;
@@ -26,7 +39,7 @@ struct ShoupLanes {
     DEVICE explicit ShoupLanes(const RnsPrime& prime)
         : q(static_cast<T>(prime.q)), minus_q(0 - q), estimate(prime.estimate), estimate_down(prime.estimate_down),
           estimate_shift(prime.estimate_shift) {}
-    DEVICE Twiddle twiddle(RnsFactor factor) const { return factor.as<T>(); }
+    DEVICE static Twiddle twiddle(const RnsFactor* factor) { return load_constant(factor).template as<T>(); }
     DEVICE static Lane load(Word x) { return x; }
     DEVICE static Lane resume(Word x) { return x; }
     DEVICE static Word suspend(Lane x) { return x; }
@@ -82,6 +95,51 @@ private:
     DEVICE static u64 smaller_word(u64 a, u64 b) { return a < b ? a : b; }
 };
 
+// Split words, whose bounds are followed: a little less than LIMIT / 2 times q.
+template <int LIMIT>
+struct SplitLanes : SplitModulus {
+    typedef long long Lane;
+    typedef u64 Word;
+    typedef SplitTwiddle Twiddle;
+    struct Table : SplitTable {
+        Table() = default;
+        DEVICE Table(const void* tables, u32 prime, u64 len)
+            : SplitTable(static_cast<const Twiddle*>(tables) + prime * len, len) {}
+        DEVICE explicit Table(const SplitTable& table) : SplitTable(table) {}
+        DEVICE Table from(u32 index) const { return Table(SplitTable::from(index)); }
+    };
+    static constexpr bool ABSORBS = true, SQUARES = false;
+    static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = LIMIT / 2 * UNIT - 1;
+    // At rest a little below 2q: sums of two layers need not be brought down first.
+    static constexpr int PRODUCT = UNIT, RESTED = 2 * UNIT - 1;
+
+    DEVICE explicit SplitLanes(const RnsPrime& prime)
+        : SplitModulus(prime.q, prime.estimate >> 1, prime.estimate_down, prime.estimate_shift - 1) {}
+    DEVICE static Twiddle twiddle(const RnsFactor* factor) {
+        RnsFactor own = load_constant(factor);
+        return Twiddle{own.value, load_constant(&factor[KARAT_SCALED / 2].value), own.quotient};
+    }
+    DEVICE static Lane load(Word x) { return static_cast<Lane>(x); }
+    DEVICE static Lane resume(Word x) { return static_cast<Lane>(x); }
+    DEVICE static Word suspend(Lane x) { return static_cast<Word>(x); }
+
+    DEVICE static constexpr int product(int bound, int) { return UNIT / 2 + UNIT / 4 + bound / (2 * LIMIT) + 1; }
+    DEVICE static constexpr bool forward_reduces(int bound, int factor) { return bound + product(bound, factor) > MOST; }
+    DEVICE static constexpr int forward_bound(int bound, int factor) {
+        return (forward_reduces(bound, factor) ? reduced(bound) : bound) + product(bound, factor);
+    }
+    DEVICE Lane mul(Lane x, Twiddle w, int, int) const { return SplitModulus::mul(x, w); }
+    DEVICE Lane reduce(Lane x, int) const { return SplitModulus::reduce(x); }
+    DEVICE Lane lower(Lane x) const { return SplitModulus::reduce(x); }
+    DEVICE static constexpr int reduced(int) { return UNIT / 2 + 1; }
+    DEVICE Lane add(Lane x, Lane y) const { return x + y; }
+    DEVICE Lane sub_product(Lane x, Lane y) const { return x - y; }
+    DEVICE Lane sub(Lane x, Lane y, int) const { return x - y; }
+    DEVICE static constexpr bool too_large(int a, int b) { return a + b > MOST; }
+    DEVICE static constexpr int sum(int a, int b) { return a + b; }
+    DEVICE Word canonical(Lane x, int bound) const { return SplitModulus::canonical(bound > UNIT ? SplitModulus::reduce(x) : x); }
+};
+
 // Primes to 50 bits in double precision: signed lanes, products by two fused multiply-adds, the quotient rounded by
 // adding 1.5 * 2^52 or, where it reaches 2^51, 1.5 * 2^53. With |x| < X q and |w| <= F q the product is below
 // (1/2 + X F / 4) q, or (1 + X F / 4) q with the second constant: two roundings of x * w / q, relative 2^-53 each, and
@@ -90,14 +148,16 @@ struct DoubleLanes {
     typedef double Lane;
     typedef u64 Word;
     typedef double Twiddle;
+    typedef PlainTable<Twiddle> Table;
     static constexpr bool SQUARES = true, ABSORBS = true;
     // Centred twiddles; those that are computed from others (a fixed point of 1/2 + F^2 / 4 is 0.586).
     static constexpr int ENTRY = UNIT, CENTRED = UNIT / 2, COMPUTED = 39, MOST = 8 * UNIT;
     static constexpr int RESTED = UNIT, PRODUCT = UNIT;
     double q, q_inv;
+    u64 modulus;
 
-    DEVICE explicit DoubleLanes(const RnsPrime& prime) : q(prime.real_q), q_inv(prime.real_q_inv) {}
-    DEVICE Twiddle twiddle(RnsFactor factor) const { return as_double(factor.value); }
+    DEVICE explicit DoubleLanes(const RnsPrime& prime) : q(prime.real_q), q_inv(prime.real_q_inv), modulus(prime.q) {}
+    DEVICE static Twiddle twiddle(const RnsFactor* factor) { return as_double(load_constant(&factor->value)); }
     DEVICE static Lane load(Word x) { return add_rn(as_double(x | 0x4330000000000000ull), -4503599627370496.0); }  // magic: 4503599627370496 == 2^52
     DEVICE static Lane resume(Word x) { return as_double(x); }
     DEVICE static Word suspend(Lane x) { return as_word(x); }
@@ -132,10 +192,9 @@ struct DoubleLanes {
     DEVICE static constexpr bool too_large(int a, int b) { return a + b > 6 * UNIT; }
     DEVICE static constexpr int sum(int a, int b) { return a + b; }
     DEVICE Word canonical(Lane x, int) const {
-        x = reduce(x);
-        double y = add_rn(x, q);
-        // magic: 4503599627370496 == 2^52
-        return as_word(add_rn(x < 0.0 ? y : x, 4503599627370496.0)) & 0xfffffffffffffull;
+        const double big = 6755399441055744.0;  // magic: 6755399441055744 == 3 * 2^51
+        u64 word = as_word(add_rn(reduce(x), big)) - as_word(big);
+        return word + (modulus & (0 - (word >> 63)));
     }
 };
 
@@ -145,6 +204,7 @@ struct PlainLanes {
     typedef T Lane;
     typedef T Word;
     typedef T Twiddle;
+    typedef PlainTable<Twiddle> Table;
     typedef typename Double<T>::type Wide;
     static constexpr bool SQUARES = false, ABSORBS = false;
     static constexpr int ENTRY = UNIT, CENTRED = UNIT, COMPUTED = UNIT, MOST = UNIT, RESTED = UNIT, PRODUCT = UNIT;
@@ -153,7 +213,7 @@ struct PlainLanes {
 
     DEVICE explicit PlainLanes(const RnsPrime& prime)
         : q(static_cast<T>(prime.q)), factor(static_cast<T>(prime.product_factor)), shift(prime.product_shift) {}
-    DEVICE Twiddle twiddle(RnsFactor factor) const { return static_cast<T>(factor.value); }
+    DEVICE static Twiddle twiddle(const RnsFactor* factor) { return static_cast<T>(load_constant(&factor->value)); }
     DEVICE static Lane load(Word x) { return x; }
     DEVICE static Lane resume(Word x) { return x; }
     DEVICE static Word suspend(Lane x) { return x; }

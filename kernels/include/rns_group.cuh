@@ -54,13 +54,13 @@ struct Factors {
 template <class L, int DEPTH, bool MIRRORED>
 struct NaturalTwiddles {
     static constexpr int FACTOR = L::CENTRED;
-    const typename L::Twiddle* table;
+    typename L::Table table;
     u32 node;
-    DEVICE NaturalTwiddles(const typename L::Twiddle* table, u32 layer_first, u32 node)
+    DEVICE NaturalTwiddles(typename L::Table table, u32 layer_first, u32 node)
         : table(table), node(MIRRORED ? 2 * layer_first - 1 - node : layer_first + node) {}
     DEVICE Factors<L> at(const L&, int j, int k) const {
-        const typename L::Twiddle* layer = table + (node << j);
-        return Factors<L>{load_constant(layer + (MIRRORED ? (1 << j) - 1 - k : k)), {}, false};
+        typename L::Table layer = table.from(node << j);
+        return Factors<L>{layer.get(MIRRORED ? (1 << j) - 1 - k : k), {}, false};
     }
 };
 
@@ -73,14 +73,14 @@ struct LastTwiddles {
     static constexpr bool SQUARES = L::SQUARES && WHOLE == 0;
     static constexpr int ENTRIES = SQUARES ? 1 : (1 << WHOLE) - 1 + DEPTH - WHOLE;
     static constexpr int FACTOR = WHOLE == DEPTH ? L::CENTRED : L::COMPUTED;
-    const typename L::Twiddle* table;
+    typename L::Table table;
     typename L::Twiddle entries[ENTRIES], powers[SQUARES ? DEPTH : 1];
 
     // `slot` counts units of the whole polynomial, `slots` of them.
-    DEVICE LastTwiddles(const typename L::Twiddle* table, u32 slots, u32 slot) : table(table) {
+    DEVICE LastTwiddles(typename L::Table table, u32 slots, u32 slot) : table(table) {
         u32 own = MIRRORED ? slots - 1 - slot : slot;
-        const typename L::Twiddle* mine = table + own;
-        UNROLL for (int e = 0; e < ENTRIES; e++) entries[e] = load_constant(mine + (1 + e) * slots);
+        typename L::Table mine = table.from(own);
+        UNROLL for (int e = 0; e < ENTRIES; e++) entries[e] = mine.get((1 + e) * slots);
     }
     DEVICE void prepare(const L& m) {
         if constexpr (SQUARES) {
@@ -93,10 +93,10 @@ struct LastTwiddles {
         if (j < WHOLE) return Factors<L>{entries[(1 << j) - 1 + k], {}, false};
         if constexpr (L::SQUARES) {
             typename L::Twiddle base = SQUARES ? powers[SQUARES ? j : 0] : entries[ENTRIES - DEPTH + j < 0 ? 0 : ENTRIES - DEPTH + j];
-            return Factors<L>{k == 0 ? base : m.mul(base, load_constant(table + k), L::COMPUTED, L::CENTRED), {}, false};
+            return Factors<L>{k == 0 ? base : m.mul(base, table.get(k), L::COMPUTED, L::CENTRED), {}, false};
         }
         typename L::Twiddle base = entries[ENTRIES - DEPTH + j < 0 ? 0 : ENTRIES - DEPTH + j];
-        return Factors<L>{base, k == 0 ? base : load_constant(table + k), k != 0};
+        return Factors<L>{base, k == 0 ? base : table.get(k), k != 0};
     }
 };
 
@@ -133,9 +133,9 @@ struct Unscaled {};
 template <class L>
 struct Scaled {
     const RnsFactor* factors;
-    DEVICE typename L::Twiddle alone(const L& m) const { return m.twiddle(load_constant(factors)); }
+    DEVICE typename L::Twiddle alone(const L& m) const { return m.twiddle(factors); }
     DEVICE typename L::Twiddle mirrored(const L& m, int j, int k) const {
-        return m.twiddle(load_constant(factors + (2 << j) - 1 - k));
+        return m.twiddle(factors + (2 << j) - 1 - k);
     }
 };
 

@@ -77,6 +77,13 @@ inline emulation::u32 mul_hi(emulation::u32 a, emulation::u32 b) {
 inline emulation::u64 mul_hi(emulation::u64 a, emulation::u64 b) {
     return static_cast<emulation::u64>(static_cast<unsigned __int128>(a) * b >> 64);
 }
+inline emulation::u64 add_signed_product(emulation::u64 x, emulation::u32 a, emulation::u32 b) {
+    return x + static_cast<emulation::u64>(static_cast<long long>(static_cast<int>(a)) * static_cast<int>(b));
+}
+inline emulation::u64 add_split_product(emulation::u64 x, emulation::u32 a, emulation::u64 b) {
+    x = add_signed_product(x, a, static_cast<emulation::u32>(b));
+    return x + (static_cast<emulation::u64>(a * static_cast<emulation::u32>(b >> 32)) << 32);
+}
 inline emulation::u32 smaller(emulation::u32 a, emulation::u32 b) { return a < b ? a : b; }
 
 inline emulation::u32 reverse_bits(emulation::u32 x) {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device::{Device, Grid, Memory};
 use super::params::Launch;
+use super::rns::SplitTwiddle;
 use super::source::{Family, Program, WordClass, programs as known};
 use super::tables::Tables;
 use super::tuning::Tuning;
@@ -140,12 +141,14 @@ pub(super) fn programs() -> Vec<Program> {
         programs.extend([Class::Word64, Class::Double].map(|class| program(log, class, 64, shape)));
     }
     let shortest = *LOGS.start();
-    let [cross, eight] = [(16, 2), (8, 0)].map(|(lanes, alpha)| ClusterShape { lanes, alpha, ..usual[0] });
+    let shape = |lanes, alpha| ClusterShape { lanes, alpha, ..usual[0] };
+    let cross = shape(16, 2);
     for (class, word_bits) in [(Class::Word32, 32), (Class::Double, 64), (Class::Word64, 64)] {
         programs.push(program(shortest, class, word_bits, cross));
     }
     programs.push(program(shortest, Class::Word32, 16, ClusterShape { alpha: 4, ..usual[0] }));
-    programs.push(program(shortest, Class::Word64, 64, eight));
+    programs.push(program(shortest, Class::Word64, 64, shape(8, 1)));
+    programs.push(program(shortest, Class::Double, 64, shape(8, 2)));
     programs
 }
 
@@ -235,7 +238,7 @@ fn tables(ring: &RingSpec, ntt: &Ntt, class: Class, shares: usize) -> Result<(Ve
             [&tables.zetas, &tables.inverse_zetas].map(|table| spread(table.as_chunks::<8>().0, shares).concat())
         }
         Class::Word64 => {
-            [&tables.zetas, &tables.inverse_zetas].map(|table| spread(table.as_chunks::<16>().0, shares).concat())
+            super::large::splits(ntt).map(|table| SplitTwiddle::table(&spread(&table, shares), ntt.modulus().value()))
         }
         Class::Double => {
             let (zetas, constants, inverse) = super::large::doubles(ntt);

@@ -87,7 +87,7 @@ impl<D: Device> Long<D> {
             Way::Cluster(cluster) => Some(&cluster.tables),
             Way::Large => None,
         });
-        clusters.chain(self.large.as_ref().and_then(|large| large.tables.as_ref()))
+        clusters.chain(self.large.as_ref().map(|large| &large.tables))
     }
 }
 
@@ -140,15 +140,16 @@ impl<D: Device> Gpu<D> {
         self.device.with_scratch(part * large.work_bytes(), |lanes| {
             for first in (0..batch).step_by(part) {
                 let count = part.min(batch - first);
+                let Some(way) = large.way(count) else { continue };
                 let offset = (first * plan.n * size_of::<u64>()) as u64;
                 let base = Launch { count: count as u64, ..large.launch };
                 let forward = Launch { a: a + offset, b: b + offset, out: lanes, ..base };
-                self.start(&large.module, "forward_columns", large.columns_grid(2 * count), &forward)?;
+                self.start(&way.module, "forward_columns", large.columns_grid(way, 2 * count), &forward)?;
                 let second = lanes + (count * plan.n * size_of::<u64>()) as u64;
                 let rows = Launch { a: lanes, b: second, out: lanes, ..base };
-                self.start(&large.module, "product_rows", large.rows_grid(count), &rows)?;
+                self.start(&way.module, "product_rows", large.rows_grid(way, count), &rows)?;
                 let inverse = Launch { a: lanes, out: out + offset, ..base };
-                self.start(&large.module, "inverse_columns", large.columns_grid(count), &inverse)?;
+                self.start(&way.module, "inverse_columns", large.columns_grid(way, count), &inverse)?;
             }
             Ok(())
         })

@@ -56,6 +56,22 @@ pub(super) struct Prime {
     pub before: [Factor; MAX_PRIMES - 1],
     /// Lifted rings: the product of the primes before, modulo the ring's modulus.
     pub weight: Factor,
+    /// Words of 64 bits: what gives quotients of numbers below `8q`, see `launch.cuh`.
+    pub estimate: u64,
+    pub estimate_down: u64,
+}
+
+/// See `launch.cuh`; for quotients by the leading 28 bits of a modulus.
+const ESTIMATE_SHIFT: usize = 26;
+
+/// The estimate of a modulus and how far it and what is divided are shifted down, where it has 28 bits or more.
+pub(super) fn estimate(q: u64) -> [u64; 2] {
+    let bits = u64::BITS - q.leading_zeros();
+    if bits < 28 {
+        return [0; 2];
+    }
+    let down = bits - 28;
+    [(1 << (32 + ESTIMATE_SHIFT)) / ((q >> down) + 1), u64::from(down)]
 }
 
 /// A lower term of `f`: its exponent and its negated coefficient.
@@ -110,6 +126,7 @@ pub(super) struct Cross {
 pub(super) fn defines() -> Vec<(&'static str, String)> {
     [
         ("KARAT_MAX_PRIMES", MAX_PRIMES),
+        ("KARAT_ESTIMATE_SHIFT", ESTIMATE_SHIFT),
         ("KARAT_SIZEOF_PRIME", size_of::<Prime>()),
         ("KARAT_SIZEOF_TAIL", size_of::<Tail>()),
         ("KARAT_SIZEOF_LAUNCH", size_of::<Launch>()),

@@ -12,12 +12,48 @@ use crate::Result;
 /// Primes of a ring.
 pub(crate) const MAX_PRIMES: usize = 64;
 
-/// Factors that end an inverse transform, for each prime: one alone and times the twiddles of the first four layers.
-pub(crate) const SCALED: usize = 16;
+/// What multiplies at the end of an inverse transform: one factor alone and times the twiddles of the first four layers.
+pub(crate) const SCALED_FACTORS: usize = 16;
+
+/// Entries of these for each prime: the second half is there for lanes whose factors take more than one entry.
+pub(crate) const SCALED: usize = 2 * SCALED_FACTORS;
 
 /// The residue of least magnitude.
 pub(crate) fn centred(value: u64, q: u64) -> f64 {
     if value > q / 2 { -((q - value) as f64) } else { value as f64 }
+}
+
+/// A twiddle of split lanes: see `rns_arith.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SplitTwiddle {
+    /// The factor of low halves and that of high halves, congruent to it times `2^32`; with signed low words.
+    pub factors: [u64; 2],
+    /// Their quotients by the prime, times `2^32`, in halves of a word.
+    pub quotients: u64,
+}
+
+impl SplitTwiddle {
+    pub(crate) fn new(value: u64, q: u64) -> Self {
+        let of = |value: u64| -> (u64, u32) {
+            let quotient = |x: i64| ((i128::from(x) << 33) + i128::from(q)).div_euclid(2 * i128::from(q));
+            let mut x = if value > q / 2 { value as i64 - q as i64 } else { value as i64 };
+            if quotient(x) > i128::from(i32::MAX) {
+                // Just below q/2: just above -q/2 instead, so that the quotient fits.
+                x -= q as i64;
+            }
+            // The low word borrows from the high one where it is negative.
+            ((x as u64).wrapping_add((x as u64 & 1 << 31) << 1), quotient(x) as i32 as u32)
+        };
+        let (low, high) = (of(value), of(((u128::from(value) << 32) % u128::from(q)) as u64));
+        Self { factors: [low.0, high.0], quotients: u64::from(high.1) << 32 | u64::from(low.1) }
+    }
+
+    /// A table as kernels read it: all factors, then the quotients.
+    pub(crate) fn table(values: &[u64], q: u64) -> Vec<u8> {
+        let twiddles: Vec<Self> = values.iter().map(|value| Self::new(*value, q)).collect();
+        let factors = twiddles.iter().flat_map(|twiddle| twiddle.factors);
+        factors.chain(twiddles.iter().map(|twiddle| twiddle.quotients)).flat_map(u64::to_le_bytes).collect()
+    }
 }
 
 /// A constant factor with its Shoup quotient, in words of either class.
@@ -119,6 +155,8 @@ pub(crate) struct RnsScalars {
 pub(crate) enum Lanes {
     /// Shoup's products in words of 32 or 64 bits that hold this many times a prime.
     Shoup(WordClass, u32),
+    /// Products of both halves of signed words of 64 bits, of which unsigned ones hold this many times a prime.
+    Split(u32),
     /// Double precision, primes to 50 bits.
     Double,
     /// Barrett's reduction of products.
@@ -131,7 +169,7 @@ impl Lanes {
     pub(crate) const fn word(self) -> WordClass {
         match self {
             Self::Shoup(word, _) | Self::Barrett(word) | Self::Native(word) => word,
-            Self::Double => WordClass::Word64,
+            Self::Split(_) | Self::Double => WordClass::Word64,
         }
     }
 
@@ -139,6 +177,7 @@ impl Lanes {
     pub(crate) const fn twiddle_bytes(self) -> usize {
         match self {
             Self::Shoup(word, _) => 2 * word.bytes(),
+            Self::Split(_) => size_of::<SplitTwiddle>(),
             Self::Double => 8,
             Self::Barrett(word) | Self::Native(word) => word.bytes(),
         }
@@ -147,6 +186,7 @@ impl Lanes {
     fn text(self) -> String {
         match self {
             Self::Shoup(word, limit) => format!("ShoupLanes<{},{limit}>", word.type_name()),
+            Self::Split(limit) => format!("SplitLanes<{limit}>"),
             Self::Double => "DoubleLanes".into(),
             Self::Barrett(word) => format!("PlainLanes<{},false>", word.type_name()),
             Self::Native(word) => format!("PlainLanes<{},true>", word.type_name()),
@@ -161,6 +201,7 @@ impl Lanes {
     fn suffix(self) -> String {
         match self {
             Self::Shoup(_, limit) => format!("shoup{limit}"),
+            Self::Split(limit) => format!("split{limit}"),
             Self::Double => "double".into(),
             Self::Barrett(_) => "barrett".into(),
             Self::Native(_) => "native".into(),
@@ -333,6 +374,9 @@ pub(super) fn programs() -> Vec<Program> {
         Lanes::Shoup(wide, 16),
         Lanes::Shoup(wide, 8),
         Lanes::Shoup(wide, 4),
+        Lanes::Split(16),
+        Lanes::Split(8),
+        Lanes::Split(4),
         Lanes::Double,
         Lanes::Shoup(narrow, 16),
         Lanes::Shoup(narrow, 4),
@@ -369,11 +413,12 @@ pub(crate) fn emulated_transforms() -> Vec<(Lanes, Geometry)> {
     let small = shape([5, 5], [3, 3], 8, 8, 2);
     vec![
         (Lanes::Shoup(wide, 16), small),
-        (Lanes::Shoup(wide, 16), Geometry { loose: true, ..small }),
-        (Lanes::Shoup(wide, 16), shape([5, 6], [4, 4], 16, 8, 0)),
-        (Lanes::Shoup(wide, 16), shape([7, 7], [3, 4], 8, 4, 2)),
-        (Lanes::Shoup(wide, 8), small),
-        (Lanes::Shoup(wide, 4), small),
+        (Lanes::Split(16), small),
+        (Lanes::Split(16), Geometry { loose: true, ..small }),
+        (Lanes::Split(16), shape([5, 6], [4, 4], 16, 8, 0)),
+        (Lanes::Split(16), shape([7, 7], [3, 4], 8, 4, 2)),
+        (Lanes::Split(8), small),
+        (Lanes::Split(4), small),
         (Lanes::Double, shape([5, 5], [3, 3], 16, 8, 3)),
         (Lanes::Double, shape([5, 6], [4, 4], 16, 8, 2)),
         (Lanes::Double, shape([7, 7], [4, 4], 16, 8, 4)),
@@ -400,5 +445,43 @@ impl<D: Device> Gpu<D> {
     ) -> Result<()> {
         // SAFETY: as said above; only this crate calls it.
         unsafe { self.device.launch(module, kernel, grid, bytemuck::bytes_of(launch)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The product as `split.cuh` computes it, with every step checked against its word.
+    fn product(x: i64, twiddle: SplitTwiddle, q: u64) -> i128 {
+        let low = i64::from(x as i32);
+        let high = i64::from(i32::try_from((i128::from(x) - i128::from(low)) >> 32).unwrap());
+        let [l, h] = [twiddle.quotients as i32, (twiddle.quotients >> 32) as i32].map(i128::from);
+        let quotients = i128::from(low) * l + i128::from(high) * h + (1 << 31);
+        let quotient = i32::try_from(i64::try_from(quotients).unwrap() >> 32).unwrap();
+        // Low words are signed and high words take that back.
+        let whole = |x: u64| i128::from((x >> 32) as i32) * (1 << 32) + i128::from(x as i32);
+        let [w, v] = twiddle.factors.map(whole);
+        i128::from(low) * w + i128::from(high) * v - i128::from(quotient) * i128::from(q)
+    }
+
+    /// At the bounds of lanes, for twiddles whose quotients are the largest and primes of all sizes.
+    #[test]
+    fn products_of_split_words() {
+        for q in [12289, (1 << 31) - 1, (1 << 50) - 27, (1 << 60) - (1 << 18) + 1, (1 << 62) - (1 << 16) + 1u64] {
+            let most = (i64::MAX - (1 << 54)).min((8 * i128::from(q)).min(i64::MAX.into()) as i64);
+            for value in [0, 1, 2, q / 2 - 1, q / 2, q / 2 + 1, q - 2, q - 1, q / 3, q / 7 * 5] {
+                let twiddle = SplitTwiddle::new(value, q);
+                for x in [0, 1, -1, i32::MAX.into(), 1 << 31, -1 << 31, most, -most, most - (1 << 31), most / 3 * 2] {
+                    let x = x.clamp(-most, most);
+                    let r = product(x, twiddle, q);
+                    let exact = i128::from(x) * i128::from(value);
+                    assert_eq!((r - exact).rem_euclid(q.into()), 0, "{x} * {value} modulo {q}");
+                    let bound = 0.75 + (x as f64).abs() / 2f64.powi(65);
+                    assert!(r as f64 <= bound * 1.000001 * q as f64, "{x} * {value} modulo {q}: {r}");
+                    assert!(r as f64 >= -bound * 1.000001 * q as f64, "{x} * {value} modulo {q}: {r}");
+                }
+            }
+        }
     }
 }

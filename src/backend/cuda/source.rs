@@ -6,7 +6,7 @@ use super::{cluster, large, params, rns};
 use crate::ring::presets;
 
 /// Headers, by the names that `#include` uses.
-const HEADERS: [(&str, &str); 16] = [
+const HEADERS: [(&str, &str); 18] = [
     ("platform.cuh", include_str!("../../../kernels/include/platform.cuh")),
     ("word.cuh", include_str!("../../../kernels/include/word.cuh")),
     ("launch.cuh", include_str!("../../../kernels/include/launch.cuh")),
@@ -19,6 +19,8 @@ const HEADERS: [(&str, &str); 16] = [
     ("rns_pack.cuh", include_str!("../../../kernels/include/rns_pack.cuh")),
     ("rns_group.cuh", include_str!("../../../kernels/include/rns_group.cuh")),
     ("small.cuh", include_str!("../../../kernels/include/small.cuh")),
+    ("split.cuh", include_str!("../../../kernels/include/split.cuh")),
+    ("class_split.cuh", include_str!("../../../kernels/include/class_split.cuh")),
     ("class53.cuh", include_str!("../../../kernels/include/class53.cuh")),
     ("class_word.cuh", include_str!("../../../kernels/include/class_word.cuh")),
     ("passes.cuh", include_str!("../../../kernels/include/passes.cuh")),

@@ -1,7 +1,7 @@
 //! The tables of a ring as bytes for a device: one modulus over `Z_q` itself, or the auxiliary primes of a lift.
 
 use super::WordClass;
-use super::params::{FLAG_LIFT, FLAG_ROOMY, FLAG_WIDE, Factor, Launch, MAX_PRIMES, NOT_A_POWER, Prime, Tail};
+use super::params::{FLAG_LIFT, FLAG_ROOMY, FLAG_WIDE, Factor, Launch, MAX_PRIMES, NOT_A_POWER, Prime, Tail, estimate};
 use crate::arith::{Direction, Modulus, ntt_primes};
 use crate::ring::ntt::Ntt;
 use crate::ring::{Method, RingSpec, Shape, Wrap};
@@ -117,8 +117,11 @@ impl Tables {
             q_inv = q_inv.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(q_inv)));
         }
         let mask = u64::MAX >> (64 - word.bits());
+        let [estimate, estimate_down] = estimate(q);
         self.primes.push(Prime {
             q,
+            estimate,
+            estimate_down,
             q_inv: q_inv & mask,
             barrett: ((1u128 << word.bits()) / q as u128) as u64,
             room: (((1u128 << word.bits()) / q as u128) as u64).min(1 << 20),

@@ -207,8 +207,10 @@ impl Cuda {
             *best = Tuning { products: others, ..best.clone() };
             return Ok(());
         };
-        let alphas = [0, 1, 2].map(|alpha| cluster(ClusterShape { alpha, ..shape }));
-        run(self.fastest(what, &ring, FULL, alphas.to_vec(), &mut winner)?);
+        // Few lanes a thread where there are few threads.
+        let lanes = if log_n == 13 { &[16, 8][..] } else { &[16] };
+        let alphas = lanes.iter().flat_map(|&lanes| [0, 1, 2].map(|alpha| ClusterShape { lanes, alpha, ..shape }));
+        run(self.fastest(what, &ring, FULL, alphas.map(cluster).collect(), &mut winner)?);
         let Some(Variant::Cluster(Some(shape))) = chosen(&winner) else { return Ok(()) };
         let mut least = FULL;
         for batch in [16, 4, 1] {

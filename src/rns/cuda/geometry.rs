@@ -22,6 +22,7 @@ pub(super) fn lanes(limits: &Limits, variant: NttVariant, word_bits: u32, larges
     let fits = word == WordClass::Word64 && bits(largest) <= DOUBLE_BITS;
     match variant.arithmetic {
         Arithmetic::Automatic if fits && limits.double => Ok(Lanes::Double),
+        Arithmetic::Automatic if word == WordClass::Word64 => Ok(Lanes::Split(room)),
         Arithmetic::Automatic | Arithmetic::Shoup => Ok(Lanes::Shoup(word, room)),
         Arithmetic::Double if fits => Ok(Lanes::Double),
         Arithmetic::Double => Err(Error::Unsupported {
@@ -139,7 +140,7 @@ fn even(lanes: Lanes, log_n: u32, points: u32) -> Geometry {
 fn flies(lanes: Lanes, fly: u32) -> u32 {
     match lanes {
         Lanes::Barrett(_) | Lanes::Native(_) => 0,
-        Lanes::Shoup(..) | Lanes::Double => fly,
+        Lanes::Shoup(..) | Lanes::Split(_) | Lanes::Double => fly,
     }
 }
 
@@ -153,13 +154,13 @@ const ANY: usize = usize::MAX;
 /// some ten shapes for each length, or of `karat tune`; microseconds of columns + rows beside each, alone or together.
 const WORD64: [Entry; 8] = [
     (10, ANY, [3, 3, 8, 8, 0, 8, 7]),
-    (13, ANY, [3, 3, 8, 8, 0, 14, 7]), // 45 primes of 60 bits: 3.4 + 4.1
-    (14, ANY, [3, 3, 8, 8, 0, 7, 7]),  // 45: 5.7 + 6.2
-    (15, ANY, [3, 3, 8, 4, 0, 7, 7]),  // 45: 9.2 + 10.7
-    (16, 4, [2, 2, 4, 1, 2, 4, 8]),    // 1: 2.6 + 2.1
-    (16, 30, [4, 3, 8, 4, 0, 4, 8]),   // 21: 19.9 together
-    (16, ANY, [4, 4, 8, 8, 1, 5, 6]),  // 45: 37.9 together
-    (17, ANY, [4, 4, 8, 4, 1, 5, 5]),  // 45: 77.5 together
+    (13, ANY, [3, 3, 16, 4, 1, 4, 8]), // 45 primes of 60 bits: 6.4 together
+    (14, ANY, [3, 3, 8, 8, 1, 6, 6]),  // 45: 10.5
+    (15, ANY, [4, 3, 16, 4, 1, 4, 6]), // 45: 18.0
+    (16, 4, [2, 2, 4, 1, 2, 4, 8]),    // 1: 3.7
+    (16, 30, [4, 3, 8, 4, 0, 4, 8]),   // 21: 20.4
+    (16, ANY, [4, 4, 8, 4, 3, 6, 11]), // 45: 35.8
+    (17, ANY, [4, 4, 8, 2, 3, 6, 10]), // 45: 72.3
 ];
 const DOUBLE: [Entry; 8] = [
     (10, ANY, [3, 3, 16, 8, 3, 4, 7]),
@@ -221,6 +222,7 @@ mod tests {
     fn every_automatic_shape_is_possible() {
         let lanes = [
             Lanes::Double,
+            Lanes::Split(16),
             Lanes::Shoup(WordClass::Word64, 16),
             Lanes::Shoup(WordClass::Word32, 4),
             Lanes::Barrett(WordClass::Word64),

@@ -7,7 +7,8 @@ use super::geometry::{Shape, lanes, shape};
 use crate::Result;
 use crate::arith::{Modulus, Word};
 use crate::backend::cuda::rns::{
-    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, SCALED, centred, ops_program, passes_program, transform_program,
+    Geometry, Lanes, RnsFactor, RnsLaunch, RnsPrime, SCALED_FACTORS, SplitTwiddle, centred, ops_program,
+    passes_program, transform_program,
 };
 use crate::backend::cuda::{Device, Gpu, Limits, WordClass};
 use crate::ring::ntt::Ntt;
@@ -28,7 +29,7 @@ pub struct RnsPlan<D: Device, W> {
     /// `n^-1`, for each prime.
     pub(super) scales: Vec<u64>,
     /// One and the twiddles of the first layers, for each prime.
-    first_twiddles: Vec<[u64; SCALED]>,
+    first_twiddles: Vec<[u64; SCALED_FACTORS]>,
     launch: RnsLaunch,
     pub(super) memory: D::Memory,
 }
@@ -70,7 +71,9 @@ fn prime(word: WordClass, m: &Modulus<u64>, scale: u64) -> RnsPrime {
 /// each of its entries, one element a thread.
 fn twiddles(lanes: Lanes, geometry: Option<&Geometry>, ntt: &Ntt, out: &mut Vec<u8>) {
     let q = ntt.modulus().value();
-    let mut push = |value: u64| match lanes {
+    let mut split = Vec::new();
+    in_order(lanes, geometry, ntt, |value| match lanes {
+        Lanes::Split(_) => split.push(value),
         Lanes::Double => out.extend(centred(value, q).to_le_bytes()),
         Lanes::Shoup(word, _) => {
             let factor = factor(word, value, q);
@@ -78,7 +81,11 @@ fn twiddles(lanes: Lanes, geometry: Option<&Geometry>, ntt: &Ntt, out: &mut Vec<
             out.extend(&factor.quotient.to_le_bytes()[..word.bytes()]);
         }
         Lanes::Barrett(word) | Lanes::Native(word) => out.extend(&value.to_le_bytes()[..word.bytes()]),
-    };
+    });
+    out.extend(SplitTwiddle::table(&split, q));
+}
+
+fn in_order(lanes: Lanes, geometry: Option<&Geometry>, ntt: &Ntt, mut push: impl FnMut(u64)) {
     let n = ntt.shape().points;
     let power = |index: usize| if index == 0 { 1 } else { ntt.zetas()[index] };
     let Some(geometry) = geometry else {
@@ -123,7 +130,7 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
             let scale = m.inv_vartime(n as u64 % q).unwrap_or(0);
             primes.push(prime(word, m, scale));
             scales.push(scale);
-            let mut first = [0; SCALED];
+            let mut first = [0; SCALED_FACTORS];
             first.iter_mut().zip(ntt.zetas()).for_each(|(out, zeta)| *out = *zeta);
             first[0] = 1;
             first_twiddles.push(first);
@@ -193,15 +200,22 @@ impl<D: Device, W: Word> RnsPlan<D, W> {
     }
 }
 
-fn scaled(lanes: Lanes, primes: &[u64], factors: &[u64], first_twiddles: &[[u64; SCALED]]) -> Vec<RnsFactor> {
-    let of_prime = |((q, value), twiddles): ((&u64, &u64), &[u64; SCALED])| {
-        twiddles.map(|twiddle| {
+fn scaled(lanes: Lanes, primes: &[u64], factors: &[u64], first_twiddles: &[[u64; SCALED_FACTORS]]) -> Vec<RnsFactor> {
+    let of_prime = |((q, value), twiddles): ((&u64, &u64), &[u64; SCALED_FACTORS])| {
+        let entries = twiddles.map(|twiddle| {
             let product = (u128::from(*value) * u128::from(twiddle) % u128::from(*q)) as u64;
             match lanes {
-                Lanes::Double => RnsFactor { value: centred(product, *q).to_bits(), quotient: 0 },
-                _ => factor(lanes.word(), product, *q),
+                Lanes::Split(_) => {
+                    let SplitTwiddle { factors: [low, high], quotients } = SplitTwiddle::new(product, *q);
+                    [RnsFactor { value: low, quotient: quotients }, RnsFactor { value: high, quotient: 0 }]
+                }
+                Lanes::Double => {
+                    [RnsFactor { value: centred(product, *q).to_bits(), quotient: 0 }, RnsFactor::default()]
+                }
+                _ => [factor(lanes.word(), product, *q), RnsFactor::default()],
             }
-        })
+        });
+        [0, 1].into_iter().flat_map(move |half| entries.map(|entry| entry[half]))
     };
     primes.iter().zip(factors).zip(first_twiddles).flat_map(of_prime).collect()
 }
