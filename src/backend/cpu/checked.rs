@@ -105,14 +105,6 @@ impl<T: Lane> Checked<T> {
         debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "result of the inverse transform");
     }
 
-    #[inline]
-    pub(super) fn product_to<W: Word>(&self, a: &mut [T], b: &[T], scratch: &mut [T], out: &mut [W]) {
-        debug_bounds!(&*a, T::reduced(self.q), "first factor");
-        debug_bounds!(b, T::reduced(self.q), "second factor");
-        self.kernels.product_to(a, b, scratch, WordsMut::new(out));
-        debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "product");
-    }
-
     /// As [`Kernels::product_of`], to coefficients.
     #[inline]
     pub(super) fn product_of<W: Word>(

@@ -302,14 +302,6 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
         self.store(scratch, out);
     }
 
-    /// [`Kernels::product`] and its inverse transform to canonical coefficients; `a` is used up. As
-    /// [`Kernels::inverse_to`].
-    fn product_to(&self, a: &mut [T], b: &[T], scratch: &mut [T], out: WordsMut<'_>) {
-        self.product(a, b, scratch);
-        self.inverse(a, true);
-        self.store(a, out);
-    }
-
     /// The product of canonical coefficients, to canonical coefficients or, without `out`, to canonical lanes in `a`;
     /// `a` and `b` are lanes to work in.
     fn product_of(

@@ -19,8 +19,6 @@ macro_rules! each {
     }};
 }
 
-use each;
-
 pub(super) mod choose;
 mod entry;
 mod float;

@@ -296,20 +296,6 @@ macro_rules! kernels {
                 }
             }
 
-            fn product_to(&self, a: &mut [$Lane], b: &[$Lane], scratch: &mut [$Lane], mut out: WordsMut<'_>) {
-                if self.planes() != 1 {
-                    self.product(a, b, scratch);
-                    self.inverse(a, true);
-                    return self.store(a, out);
-                }
-                let to = <$Lane>::of_words_mut(out.reborrow());
-                let stored = to.is_some();
-                self.inverse_with(a, true, Operand::Product(b), to);
-                if !stored {
-                    self.store(a, out);
-                }
-            }
-
             fn product_of(
                 &self,
                 (a, b): (Words<'_>, Words<'_>),
@@ -322,13 +308,21 @@ macro_rules! kernels {
                 if t.planes != 1 || t.outer == 0 {
                     self.forward_from(a, a_lanes);
                     self.forward_from(b, b_lanes);
+                    let (operand, mut out) = (Operand::Product(b_lanes), out);
+                    let to = match &mut out {
+                        Some(out) if t.planes == 1 => <$Lane>::of_words_mut(out.reborrow()),
+                        _ => None,
+                    };
+                    let stored = to.is_some();
+                    if t.planes == 1 {
+                        self.inverse_with(a_lanes, true, operand, to);
+                    } else {
+                        self.product(a_lanes, b_lanes, scratch);
+                        self.inverse(a_lanes, true);
+                    }
                     return match out {
-                        Some(out) => self.product_to(a_lanes, b_lanes, scratch, out),
-                        None if t.planes == 1 => self.inverse_with(a_lanes, true, Operand::Product(b_lanes), None),
-                        None => {
-                            self.product(a_lanes, b_lanes, scratch);
-                            self.inverse(a_lanes, true);
-                        }
+                        Some(out) if !stored => self.store(a_lanes, out),
+                        _ => {}
                     };
                 }
                 for (words, lanes) in [(a, &mut *a_lanes), (b, &mut *b_lanes)] {

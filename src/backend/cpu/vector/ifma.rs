@@ -18,7 +18,7 @@
 use alloc::vec::Vec;
 
 use super::tables::Factors;
-use super::{Arith, Factor, each};
+use super::{Arith, Factor};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes52;

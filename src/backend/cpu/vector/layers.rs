@@ -2,8 +2,8 @@
 // Loops of fixed length over registers: an index says which register.
 #![allow(clippy::needless_range_loop)]
 
+use super::Arith;
 use super::tables::Factors;
-use super::{Arith, each};
 use crate::backend::cpu::schedule::Mode;
 
 /// Butterflies of a layer between vectors from number `start` on: the first vector, the second, and the factor, counted

@@ -1,7 +1,7 @@
 //! Signed lanes of 16 bits: Montgomery's multiplication; ranges as for the scalar word class.
 
 use super::tables::Factors;
-use super::{Arith, Factor, each};
+use super::{Arith, Factor};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes16;

@@ -2,7 +2,7 @@
 
 use super::tables::{Factors, Transform};
 use super::whole::Whole;
-use super::{Arith, Mont16, each};
+use super::{Arith, Mont16};
 use crate::Result;
 use crate::backend::cpu::lanes::Lanes16;
 use crate::ring::ntt::Ntt;

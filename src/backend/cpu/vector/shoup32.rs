@@ -1,7 +1,7 @@
 //! Unsigned lanes of 32 bits: Shoup's multiplication by constants, Montgomery reduction of sums of products.
 
+use super::Arith;
 use super::tables::Factors;
-use super::{Arith, each};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes32;

@@ -3,9 +3,9 @@
 //! The high half of `y·w'` is taken from three of its four 32-bit products. What is dropped (the low product and two
 //! low halves) amounts to less than 3, so the quotient is at most 2 too small and a product below `4q` instead of `2q`.
 
+use super::Arith;
 use super::shoup32::ends;
 use super::tables::Factors;
-use super::{Arith, each};
 use crate::Result;
 use crate::arith::Modulus;
 use crate::backend::cpu::lanes::Lanes64;

@@ -250,7 +250,7 @@ fn positions<A: Arith<L>, const L: usize>(
             }
         }
     };
-    let halves: Vec<usize> = (0..L.ilog2()).map(|i| L / 2 >> i).filter(|half| *half >= together).collect();
+    let halves: Vec<usize> = (0..L.ilog2()).map(|i| (L / 2) >> i).filter(|half| *half >= together).collect();
     let (alone, last) = halves.split_at(halves.len() - transposed::<A, L>(halves.len(), tail));
     let mut out = Vec::new();
     for &half in alone {
