@@ -45,7 +45,7 @@ const UNSAFE: [&str; 17] = [
     "src/schemes/encode.rs",
     "src/schemes/levels.rs",
     "src/schemes/rejection.rs",
-    "benches/cpu_vectors/",
+    "benches/ring_mul/",
     // A request that valgrind knows, in builds with the feature `memcheck`.
     "src/memcheck.rs",
     "tests/allocations.rs",

@@ -56,6 +56,12 @@ macro_rules! memory {
             // SAFETY: as for `load`.
             unsafe { $store(a.as_mut_ptr().cast(), x) }
         }
+
+        #[inline(always)]
+        fn prefetch(self, place: *const [$T; $L]) {
+            // SAFETY: a hint, which reads nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
+        }
     };
 }
 
@@ -232,6 +238,7 @@ impl Lanes<u64, 4> for Avx2 {
 impl Lanes64<4> for Avx2 {
     methods! { V;
         fn and(x: V, y: V) _mm256_and_si256(x, y);
+        fn splat_half(x: u32) _mm256_set1_epi32(x as i32);
         fn mul_half(x: V, y: V) _mm256_mul_epu32(x, y);
         fn unless_negative(x: V, y: V) _mm256_castpd_si256(_mm256_blendv_pd(
             _mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _mm256_castsi256_pd(x)));

@@ -56,6 +56,12 @@ macro_rules! memory {
             // SAFETY: as for `load`.
             unsafe { $store(a.as_mut_ptr().cast(), x) }
         }
+
+        #[inline(always)]
+        fn prefetch(self, place: *const [$T; $L]) {
+            // SAFETY: a hint, which reads nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
+        }
     };
 }
 
@@ -207,6 +213,7 @@ impl Lanes64<8> for Avx512 {
     methods! { V;
         fn and(x: V, y: V) _mm512_and_si512(x, y);
         fn mul_low(x: V, y: V) _mm512_mullo_epi64(x, y);
+        fn splat_half(x: u32) _mm512_set1_epi32(x as i32);
         fn mul_half(x: V, y: V) _mm512_mul_epu32(x, y);
         fn mul_low_difference(x: V, w: V, e: V, q: V)
             _mm512_sub_epi64(_mm512_mullo_epi64(x, w), _mm512_mullo_epi64(e, q));

@@ -59,8 +59,7 @@ impl<T: Lane> Checked<T> {
 
     #[inline]
     pub(super) fn multiply<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) -> bool {
-        debug_bounds!(a, W::from_u64(0)..W::from_u64(self.q), "first factor");
-        debug_bounds!(b, W::from_u64(0)..W::from_u64(self.q), "second factor");
+        self.start([a, b]);
         let done = self.kernels.multiply(Words::new(a), Words::new(b), WordsMut::new(out));
         if done {
             debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "product");
@@ -106,12 +105,36 @@ impl<T: Lane> Checked<T> {
         debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "result of the inverse transform");
     }
 
+    /// As [`Kernels::product_of`], to coefficients.
     #[inline]
-    pub(super) fn product_to<W: Word>(&self, a: &mut [T], b: &[T], scratch: &mut [T], out: &mut [W]) {
-        debug_bounds!(&*a, T::reduced(self.q), "first factor");
-        debug_bounds!(b, T::reduced(self.q), "second factor");
-        self.kernels.product_to(a, b, scratch, WordsMut::new(out));
+    pub(super) fn product_of<W: Word>(
+        &self,
+        factors: [&[W]; 2],
+        lanes: [&mut [T]; 2],
+        scratch: &mut [T],
+        out: &mut [W],
+    ) {
+        let [a, b] = lanes;
+        self.start(factors);
+        let words = (Words::new(factors[0]), Words::new(factors[1]));
+        self.kernels.product_of(words, a, b, scratch, Some(WordsMut::new(out)));
         debug_bounds!(&*out, W::from_u64(0)..W::from_u64(self.q), "product");
+    }
+
+    /// As [`Kernels::product_of`], in place of `out`, whose words are lanes.
+    #[inline]
+    pub(super) fn product_in<W: Word>(&self, factors: [&[W]; 2], out: &mut [T], b: &mut [T], scratch: &mut [T]) {
+        self.start(factors);
+        let words = (Words::new(factors[0]), Words::new(factors[1]));
+        self.kernels.product_of(words, out, b, scratch, None);
+        debug_bounds!(&*out, T::canonical(self.q), "product");
+    }
+
+    /// Factors are canonical.
+    #[inline]
+    fn start<W: Word>(&self, [a, b]: [&[W]; 2]) {
+        debug_bounds!(a, W::from_u64(0)..W::from_u64(self.q), "first factor");
+        debug_bounds!(b, W::from_u64(0)..W::from_u64(self.q), "second factor");
     }
 
     #[inline]

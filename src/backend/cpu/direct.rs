@@ -144,16 +144,21 @@ impl<T: Lane> Direct<T> {
         }
     }
 
-    /// Apart, for its scratch memory makes a large stack frame.
+    /// Apart, for its scratch memory makes a large stack frame. The first factor's lanes are the result's memory where
+    /// its words are lanes and lie as vectors like them.
     #[inline(never)]
     fn multiply_in_steps<W: Word>(&self, a: &[W], b: &[W], out: &mut [W]) {
-        let len = self.kernels.len();
-        with_scratch(2 * len + self.kernels.product_scratch(), |scratch: &mut [T]| {
+        let (len, more) = (self.kernels.len(), self.kernels.product_scratch());
+        if self.shares_words::<W>() && out.as_ptr().addr().is_multiple_of(64) {
+            return with_scratch(len + more, |scratch: &mut [T]| {
+                let (b_lanes, rest) = scratch.split_at_mut(len);
+                self.kernels.product_in([a, b], bytemuck::cast_slice_mut(out), b_lanes, rest);
+            });
+        }
+        with_scratch(2 * len + more, |scratch: &mut [T]| {
             let (a_lanes, rest) = scratch.split_at_mut(len);
             let (b_lanes, rest) = rest.split_at_mut(len);
-            self.kernels.forward_from(Words::new(a), a_lanes);
-            self.kernels.forward_from(Words::new(b), b_lanes);
-            self.kernels.product_to(a_lanes, b_lanes, rest, out);
+            self.kernels.product_of([a, b], [a_lanes, b_lanes], rest, out);
         });
     }
 

@@ -302,12 +302,23 @@ pub(super) trait Kernels<T: Lane>: Send + Sync {
         self.store(scratch, out);
     }
 
-    /// [`Kernels::product`] and its inverse transform to canonical coefficients; `a` is used up. As
-    /// [`Kernels::inverse_to`].
-    fn product_to(&self, a: &mut [T], b: &[T], scratch: &mut [T], out: WordsMut<'_>) {
+    /// The product of canonical coefficients, to canonical coefficients or, without `out`, to canonical lanes in `a`;
+    /// `a` and `b` are lanes to work in.
+    fn product_of(
+        &self,
+        (first, second): (Words<'_>, Words<'_>),
+        a: &mut [T],
+        b: &mut [T],
+        scratch: &mut [T],
+        out: Option<WordsMut<'_>>,
+    ) {
+        self.forward_from(first, a);
+        self.forward_from(second, b);
         self.product(a, b, scratch);
         self.inverse(a, true);
-        self.store(a, out);
+        if let Some(out) = out {
+            self.store(a, out);
+        }
     }
 
     /// The whole product of canonical coefficients, where there is one function for it; else nothing, and `false`.

@@ -11,6 +11,9 @@ pub(crate) trait Lanes<T, const L: usize>: Copy + Send + Sync + 'static {
     fn load(self, a: &[T; L]) -> Self::V;
     fn store(self, x: Self::V, a: &mut [T; L]);
     fn splat(self, x: T) -> Self::V;
+    /// Asks for the memory of a vector, which need not exist.
+    #[inline(always)]
+    fn prefetch(self, _place: *const [T; L]) {}
     fn add(self, x: Self::V, y: Self::V) -> Self::V;
     fn sub(self, x: Self::V, y: Self::V) -> Self::V;
     /// Brings lanes that are `H` apart, a power of two below `L`, to the same places of two vectors. Where lanes go is
@@ -81,6 +84,8 @@ pub(crate) trait Lanes64<const L: usize>: Lanes<u64, L> {
     fn and(self, x: Self::V, y: Self::V) -> Self::V;
     /// Low halves of products.
     fn mul_low(self, x: Self::V, y: Self::V) -> Self::V;
+    /// One number in the low half of every lane; upper halves are unspecified.
+    fn splat_half(self, x: u32) -> Self::V;
     /// Products of low halves.
     fn mul_half(self, x: Self::V, y: Self::V) -> Self::V;
     /// Low halves of `x·w - e·q`.

@@ -3,8 +3,21 @@
 //! A polynomial of `width` coefficients a point lies as `width` planes, the sub-polynomials of the k-NTT, so that all
 //! lanes of a vector always do the same (ML-KEM's pairs stay together instead: [`pairs`]). A plane is transformed in
 //! passes: several layers are done while its vectors are in registers, and the last pass, the *tail*, also does the
-//! layers inside a vector. These exchange blocks of lanes between two vectors before each layer and never exchange
-//! them back, which leaves the slots of a tail in an order of their own ([`Kernels::order`](super::kernels::Kernels)).
+//! layers inside a vector. These exchange blocks of lanes between two vectors before each layer, or lanes and vectors for
+//! several layers at once, and never exchange them back, which leaves the slots of a tail in an order of their own
+//! ([`Kernels::order`](super::kernels::Kernels)).
+
+/// An array of `$M` values, unrolled; a closure might become a function of its own, without the level's features.
+macro_rules! each {
+    ($M:ident: |$i:ident| $value:expr) => {{
+        let $i = 0;
+        let mut out = [$value; $M];
+        for $i in 1..$M {
+            out[$i] = $value;
+        }
+        out
+    }};
+}
 
 pub(super) mod choose;
 mod entry;
@@ -57,6 +70,11 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
     const WIDTH: u32;
     /// Vectors that a pass holds in registers: 4 or 8.
     const RADIX: usize;
+    /// Whether tails transpose the last layers inside vectors: tables are shorter, but all vectors are in use at once.
+    const TRANSPOSED: bool;
+
+    /// Butterflies that are computed step by step beside each other: 1, 2 or 4.
+    const ABREAST: usize;
 
     /// Whether this class holds the lazy ranges of a modulus.
     fn supports(q: u64) -> bool;
@@ -75,12 +93,6 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
 
     /// A vector of factors: first lanes of each, then second ones.
     fn factors(&self, factors: &Factors<Self::T, L>) -> Self::W;
-
-    /// `x` times factors from memory, as [`Arith::mul`].
-    #[inline(always)]
-    fn mul_loaded(&self, x: Self::V, factors: &Factors<Self::T, L>) -> Self::V {
-        self.mul(x, self.factors(factors))
-    }
 
     #[inline(always)]
     fn load(&self, a: &[Self::T; L]) -> Self::V {
@@ -122,16 +134,42 @@ pub(super) trait Arith<const L: usize>: Copy + Send + Sync + 'static {
         (self.level().add(x, t), self.level().sub(x, t))
     }
 
-    /// `(x + y·w, x - y·w)`.
+    /// [`Arith::mul`] of several vectors, step by step.
     #[inline(always)]
-    fn forward(&self, x: Self::V, y: Self::V, w: Self::W) -> (Self::V, Self::V) {
-        self.forward_butterfly(x, self.mul(y, w))
+    fn mul_each<const M: usize>(&self, x: [Self::V; M], w: [Self::W; M]) -> [Self::V; M] {
+        each!(M: |i| self.mul(x[i], w[i]))
     }
 
-    /// As [`Arith::forward`], with factors from memory.
+    /// The same with factors from memory.
     #[inline(always)]
-    fn forward_loaded(&self, x: Self::V, y: Self::V, w: &Factors<Self::T, L>) -> (Self::V, Self::V) {
-        self.forward_butterfly(x, self.mul_loaded(y, w))
+    fn mul_each_loaded<const M: usize>(&self, x: [Self::V; M], w: [&Factors<Self::T, L>; M]) -> [Self::V; M] {
+        self.mul_each(x, each!(M: |i| self.factors(w[i])))
+    }
+
+    /// `(x + y·w, x - y·w)` of several vectors.
+    #[inline(always)]
+    fn forward_each<const M: usize>(
+        &self,
+        x: [Self::V; M],
+        y: [Self::V; M],
+        w: [Self::W; M],
+    ) -> ([Self::V; M], [Self::V; M]) {
+        let t = self.mul_each(y, w);
+        let both = each!(M: |i| self.forward_butterfly(x[i], t[i]));
+        (each!(M: |i| both[i].0), each!(M: |i| both[i].1))
+    }
+
+    /// As [`Arith::forward_each`], with factors from memory.
+    #[inline(always)]
+    fn forward_each_loaded<const M: usize>(
+        &self,
+        x: [Self::V; M],
+        y: [Self::V; M],
+        w: [&Factors<Self::T, L>; M],
+    ) -> ([Self::V; M], [Self::V; M]) {
+        let t = self.mul_each_loaded(y, w);
+        let both = each!(M: |i| self.forward_butterfly(x[i], t[i]));
+        (each!(M: |i| both[i].0), each!(M: |i| both[i].1))
     }
 
     /// `(x + y, x - y)` before the multiplication, `multiple` the bound of both; as it stands for signed lanes.

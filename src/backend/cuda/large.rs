@@ -90,16 +90,15 @@ pub(super) fn programs() -> impl Iterator<Item = Program> {
 pub(super) fn doubles(ntt: &Ntt) -> (Vec<f64>, [f64; 4], Vec<f64>) {
     let m = ntt.modulus();
     let q = m.value();
-    let invert = |x: u64| m.inv_vartime(x).unwrap_or(0);
+    let n_inv = m.inv_vartime(m.reduce(ntt.shape().points as u64)).unwrap_or(0);
     let zetas = ntt.zetas().iter().map(|z| centred(*z, q)).collect();
-    let constants = [q as f64, 1.0 / q as f64, centred(invert(m.reduce(ntt.shape().points as u64)), q), 0.0];
-    (zetas, constants, ntt.zetas().iter().map(|z| centred(invert(*z), q)).collect())
+    let constants = [q as f64, 1.0 / q as f64, centred(n_inv, q), 0.0];
+    (zetas, constants, ntt.inverse_zetas().iter().map(|z| centred(*z, q)).collect())
 }
 
 /// Tables in split words: the factors and the inverse factors.
 pub(super) fn splits(ntt: &Ntt) -> [Vec<u64>; 2] {
-    let invert = |x: &u64| ntt.modulus().inv_vartime(*x).unwrap_or(0);
-    [ntt.zetas().to_vec(), ntt.zetas().iter().map(invert).collect()]
+    [ntt.zetas().to_vec(), ntt.inverse_zetas()]
 }
 
 impl<D: Device> Large<D> {

@@ -1,11 +1,12 @@
 //! The way from [`Kernels`] into vector code: one function with the level's features enabled for each operation.
 
-use super::passes::read;
+use super::passes::{Pass, read};
 use super::whole::{Falcon512, Falcon1024, Free, KemPairs};
 use super::{Arith, Float, Ifma, Mont16, PairTransform, Shoup32, Shoup64, Transform};
 use crate::backend::cpu::avx2::Avx2;
 use crate::backend::cpu::avx512::Avx512;
 use crate::backend::cpu::kernels::{Kernels, Lane, Words, WordsMut, load_planes, store_planes};
+use crate::backend::cpu::lanes::Lanes16;
 
 /// Runs a block of `#[inline(always)]` code inside a function that has the level's features.
 macro_rules! enter {
@@ -90,9 +91,16 @@ enum Operand<'a, T> {
 }
 
 /// Transforms in passes.
-trait Passes<T> {
-    /// A forward transform from its first or its second pass on.
-    fn forward_from_pass(&self, a: &mut [T], skip: usize);
+trait Passes<T>: Shape {
+    /// The first pass from coefficients to lanes, or those loaded; how many passes that were.
+    fn forward_start(&self, coefficients: Words<'_>, a: &mut [T]) -> usize;
+
+    fn forward_pass(&self, part: &mut [Self::Vector], pass: Pass);
+
+    fn inverse_pass(&self, part: &mut [Self::Vector], pass: Pass, mont: bool, operand: Operand<'_, T>);
+
+    /// The last pass to other lanes, in a transform that has more than tails.
+    fn inverse_end(&self, a: &[T], mont: bool, out: &mut [T]);
 
     /// An inverse transform that ends in `a` or, in a transform of one plane, in other lanes.
     fn inverse_with(&self, a: &mut [T], mont: bool, operand: Operand<'_, T>, out: Option<&mut [T]>);
@@ -107,25 +115,87 @@ impl<A: Arith<L>, const L: usize> Shape for Transform<A, L> {
     type Vector = [A::T; L];
 }
 
+impl<O: Lanes16<L>, const L: usize> Shape for PairTransform<O, L> {
+    type Vector = [i16; L];
+}
+
 /// [`Kernels`] for `$T`, whose transform is a `$Transform`, `$S` sets of eight vectors at a time; behind them the
 /// constants of whole products, if any.
 macro_rules! kernels {
     ($T:ty, $Transform:ty, $Lane:ty, $S:literal, $features:literal $(, [$Whole:ident, $Vectors:literal, $Radix:literal])*) => {
         impl Passes<$Lane> for $T {
-            fn forward_from_pass(&self, a: &mut [$Lane], skip: usize) {
+            fn forward_start(&self, coefficients: Words<'_>, a: &mut [$Lane]) -> usize {
+                let (t, lanes) = (self.transform(), self.lanes());
+                let words = (<$Lane>::of_words(coefficients), t.passes.first());
+                let (Some(from), Some(layers), 1) = (words.0, words.1, t.planes) else {
+                    self.load(coefficients, a);
+                    return 0;
+                };
+                let (from, to) = (from[..lanes].as_chunks().0, a[..lanes].as_chunks_mut().0);
+                macro_rules! first {
+                    ($R:literal) => {
+                        enter!($features, |t: &$Transform,
+                                           from: &[<$Transform as Shape>::Vector],
+                                           to: &mut [<$Transform as Shape>::Vector]| {
+                            t.forward_first::<$R, $S>(from, to)
+                        })
+                    };
+                }
+                match layers {
+                    1 => first!(2),
+                    2 => first!(4),
+                    _ => first!(8),
+                }
+                1
+            }
+
+            fn forward_pass(&self, part: &mut [Self::Vector], pass: Pass) {
                 let t = self.transform();
-                t.forward_passes(a, skip, |part, pass| {
-                    let (layer, first) = (pass.layer, pass.first);
-                    match (pass.radix, pass.tail, layer == 0) {
-                        (2, false, _) => pass!($features, $Transform, forward_nodes::<2, $S>, t, part, layer, first),
-                        (4, false, _) => pass!($features, $Transform, forward_nodes::<4, $S>, t, part, layer, first),
-                        (_, false, _) => pass!($features, $Transform, forward_nodes::<8, $S>, t, part, layer, first),
-                        (2, true, _) => pass!($features, $Transform, forward_tails::<2, 1>, t, part, layer, first),
-                        (4, true, _) => pass!($features, $Transform, forward_tails::<4, 1>, t, part, layer, first),
-                        (_, true, true) => pass!($features, $Transform, forward_tails::<8, 1>, t, part, layer, first),
-                        (_, true, false) => pass!($features, $Transform, forward_tails::<8, $S>, t, part, layer, first),
-                    }
-                });
+                let (layer, first) = (pass.layer, pass.first);
+                match (pass.radix, pass.tail, layer == 0) {
+                    (2, false, _) => pass!($features, $Transform, forward_nodes::<2, $S>, t, part, layer, first),
+                    (4, false, _) => pass!($features, $Transform, forward_nodes::<4, $S>, t, part, layer, first),
+                    (_, false, _) => pass!($features, $Transform, forward_nodes::<8, $S>, t, part, layer, first),
+                    (2, true, _) => pass!($features, $Transform, forward_tails::<2, 1>, t, part, layer, first),
+                    (4, true, _) => pass!($features, $Transform, forward_tails::<4, 1>, t, part, layer, first),
+                    (_, true, true) => pass!($features, $Transform, forward_tails::<8, 1>, t, part, layer, first),
+                    (_, true, false) => pass!($features, $Transform, forward_tails::<8, $S>, t, part, layer, first),
+                }
+            }
+
+            fn inverse_pass(&self, part: &mut [Self::Vector], pass: Pass, mont: bool, operand: Operand<'_, $Lane>) {
+                let t = self.transform();
+                let (l, i, m) = (pass.layer, pass.first, mont);
+                // Tails of fewer than eight vectors are a transform of their own, and so is a pass over two.
+                match (pass.radix, pass.tail, l == 0) {
+                    (2, false, _) => pass!($features, $Transform, inverse_nodes::<2, $S, true>, t, part, l, i, m),
+                    (4, false, false) => pass!($features, $Transform, inverse_nodes::<4, $S, false>, t, part, l, i, m),
+                    (_, false, false) => pass!($features, $Transform, inverse_nodes::<8, $S, false>, t, part, l, i, m),
+                    (4, false, true) => pass!($features, $Transform, inverse_nodes::<4, $S, true>, t, part, l, i, m),
+                    (_, false, true) => pass!($features, $Transform, inverse_nodes::<8, $S, true>, t, part, l, i, m),
+                    (2, true, _) => tails!($features, $Transform, 2, t, part, l, i, m),
+                    (4, true, _) => tails!($features, $Transform, 4, t, part, l, i, m),
+                    (_, true, true) => tails!($features, $Transform, 8, t, part, l, i, m),
+                    (_, true, false) => tails!($features, $T, $Transform, $S, self, part, l, i, m, operand),
+                }
+            }
+
+            fn inverse_end(&self, a: &[$Lane], mont: bool, out: &mut [$Lane]) {
+                let (t, lanes) = (self.transform(), self.lanes());
+                let (from, to) = (a[..lanes].as_chunks().0, out[..lanes].as_chunks_mut().0);
+                macro_rules! last {
+                    ($R:literal) => {
+                        enter!($features, |t: &$Transform,
+                                           from: &[<$Transform as Shape>::Vector],
+                                           to: &mut [<$Transform as Shape>::Vector],
+                                           mont: bool| { t.inverse_last::<$R, $S>(from, to, mont) })
+                    };
+                }
+                match t.passes[0] {
+                    1 => last!(2),
+                    2 => last!(4),
+                    _ => last!(8),
+                }
             }
 
             fn inverse_with(&self, a: &mut [$Lane], mont: bool, operand: Operand<'_, $Lane>, out: Option<&mut [$Lane]>) {
@@ -144,39 +214,11 @@ macro_rules! kernels {
                     operand => operand,
                 };
                 let skip = usize::from(out.is_some() && !only);
-                t.inverse_passes(a, skip, |part, pass| {
-                    let (l, i, m) = (pass.layer, pass.first, mont);
-                    // Tails of fewer than eight vectors are a transform of their own, and so is a pass over two.
-                    match (pass.radix, pass.tail, l == 0) {
-                        (2, false, _) => pass!($features, $Transform, inverse_nodes::<2, $S, true>, t, part, l, i, m),
-                        (4, false, false) => pass!($features, $Transform, inverse_nodes::<4, $S, false>, t, part, l, i, m),
-                        (_, false, false) => pass!($features, $Transform, inverse_nodes::<8, $S, false>, t, part, l, i, m),
-                        (4, false, true) => pass!($features, $Transform, inverse_nodes::<4, $S, true>, t, part, l, i, m),
-                        (_, false, true) => pass!($features, $Transform, inverse_nodes::<8, $S, true>, t, part, l, i, m),
-                        (2, true, _) => tails!($features, $Transform, 2, t, part, l, i, m),
-                        (4, true, _) => tails!($features, $Transform, 4, t, part, l, i, m),
-                        (_, true, true) => tails!($features, $Transform, 8, t, part, l, i, m),
-                        (_, true, false) => tails!($features, $T, $Transform, $S, self, part, l, i, m, operand),
-                    }
-                });
-                let Some(out) = out else { return };
-                let lanes = self.lanes();
-                if only {
-                    return out[..lanes].copy_from_slice(&a[..lanes]);
-                }
-                let (from, to) = (a[..lanes].as_chunks().0, out[..lanes].as_chunks_mut().0);
-                macro_rules! last {
-                    ($R:literal) => {
-                        enter!($features, |t: &$Transform,
-                                           from: &[<$Transform as Shape>::Vector],
-                                           to: &mut [<$Transform as Shape>::Vector],
-                                           mont: bool| { t.inverse_last::<$R, $S>(from, to, mont) })
-                    };
-                }
-                match t.passes[0] {
-                    1 => last!(2),
-                    2 => last!(4),
-                    _ => last!(8),
+                t.inverse_passes(a, skip, |part, pass| self.inverse_pass(part, pass, mont, operand));
+                match out {
+                    Some(out) if only => out[..self.lanes()].copy_from_slice(&a[..self.lanes()]),
+                    Some(out) => self.inverse_end(a, mont, out),
+                    None => {}
                 }
             }
         }
@@ -229,32 +271,12 @@ macro_rules! kernels {
             }
 
             fn forward(&self, a: &mut [$Lane]) {
-                self.forward_from_pass(a, 0);
+                self.transform().forward_passes(a, 0, |part, pass| self.forward_pass(part, pass));
             }
 
             fn forward_from(&self, coefficients: Words<'_>, a: &mut [$Lane]) {
-                let (t, lanes) = (self.transform(), self.lanes());
-                let words = (<$Lane>::of_words(coefficients), t.passes.first());
-                let (Some(from), Some(layers), 1) = (words.0, words.1, t.planes) else {
-                    self.load(coefficients, a);
-                    return self.forward(a);
-                };
-                let (from, to) = (from[..lanes].as_chunks().0, a[..lanes].as_chunks_mut().0);
-                macro_rules! first {
-                    ($R:literal) => {
-                        enter!($features, |t: &$Transform,
-                                           from: &[<$Transform as Shape>::Vector],
-                                           to: &mut [<$Transform as Shape>::Vector]| {
-                            t.forward_first::<$R, $S>(from, to)
-                        })
-                    };
-                }
-                match layers {
-                    1 => first!(2),
-                    2 => first!(4),
-                    _ => first!(8),
-                }
-                self.forward_from_pass(a, 1);
+                let done = self.forward_start(coefficients, a);
+                self.transform().forward_passes(a, done, |part, pass| self.forward_pass(part, pass));
             }
 
             fn inverse(&self, a: &mut [$Lane], mont: bool) {
@@ -274,17 +296,60 @@ macro_rules! kernels {
                 }
             }
 
-            fn product_to(&self, a: &mut [$Lane], b: &[$Lane], scratch: &mut [$Lane], mut out: WordsMut<'_>) {
-                if self.planes() != 1 {
-                    self.product(a, b, scratch);
-                    self.inverse(a, true);
-                    return self.store(a, out);
+            fn product_of(
+                &self,
+                (a, b): (Words<'_>, Words<'_>),
+                a_lanes: &mut [$Lane],
+                b_lanes: &mut [$Lane],
+                scratch: &mut [$Lane],
+                out: Option<WordsMut<'_>>,
+            ) {
+                let t = self.transform();
+                if t.planes != 1 || t.outer == 0 {
+                    self.forward_from(a, a_lanes);
+                    self.forward_from(b, b_lanes);
+                    let (operand, mut out) = (Operand::Product(b_lanes), out);
+                    let to = match &mut out {
+                        Some(out) if t.planes == 1 => <$Lane>::of_words_mut(out.reborrow()),
+                        _ => None,
+                    };
+                    let stored = to.is_some();
+                    if t.planes == 1 {
+                        self.inverse_with(a_lanes, true, operand, to);
+                    } else {
+                        self.product(a_lanes, b_lanes, scratch);
+                        self.inverse(a_lanes, true);
+                    }
+                    return match out {
+                        Some(out) if !stored => self.store(a_lanes, out),
+                        _ => {}
+                    };
                 }
+                for (words, lanes) in [(a, &mut *a_lanes), (b, &mut *b_lanes)] {
+                    let done = self.forward_start(words, lanes);
+                    t.forward_outer(t.plane(lanes, 0), done, |part, pass| self.forward_pass(part, pass));
+                }
+                // Part by part: both factors use the same tables, and the product is still in the cache.
+                for i in 0..t.parts() {
+                    t.forward_part(t.plane(a_lanes, 0), i, 0, |part, pass| self.forward_pass(part, pass));
+                    t.forward_part(t.plane(b_lanes, 0), i, 0, |part, pass| self.forward_pass(part, pass));
+                    t.inverse_part(t.plane(a_lanes, 0), i, 0, |part, pass| {
+                        self.inverse_pass(part, pass, true, Operand::Product(b_lanes))
+                    });
+                }
+                let Some(mut out) = out else {
+                    return t.inverse_outer(t.plane(a_lanes, 0), 0, |part, pass| {
+                        self.inverse_pass(part, pass, true, Operand::Lanes)
+                    });
+                };
                 let to = <$Lane>::of_words_mut(out.reborrow());
-                let stored = to.is_some();
-                self.inverse_with(a, true, Operand::Product(b), to);
-                if !stored {
-                    self.store(a, out);
+                let skip = usize::from(to.is_some());
+                t.inverse_outer(t.plane(a_lanes, 0), skip, |part, pass| {
+                    self.inverse_pass(part, pass, true, Operand::Lanes)
+                });
+                match to {
+                    Some(to) => self.inverse_end(a_lanes, true, to),
+                    None => self.store(a_lanes, out),
                 }
             }
 
@@ -350,8 +415,7 @@ macro_rules! avx2 {
     };
 }
 
-/// The features that [`Avx512`] proves; its registers hold two sets. Shoup's method in 32 bits needs them for itself: two
-/// sets were slower there.
+/// The features that [`Avx512`] proves; its registers hold two sets where no butterflies are computed abreast.
 macro_rules! avx512 {
     ($T:ty, $Transform:ty, $Lane:ty, $S:literal $(, $whole:tt)*) => {
         kernels!($T, $Transform, $Lane, $S, "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma" $(, $whole)*);
@@ -376,9 +440,9 @@ avx512!(
 avx512!(PairTransform<Avx512, 32>, Transform<Mont16<Avx512, 32>, 32>, i16, 2, [KemPairs, 8, 1]);
 avx512!(Transform<Shoup32<Avx512, 16>, 16>, Transform<Shoup32<Avx512, 16>, 16>, u32, 1, [Free, 16, 2]);
 avx512!(Transform<Float<Avx512, 8>, 8>, Transform<Float<Avx512, 8>, 8>, f64, 2);
-avx512!(Transform<Shoup64<Avx512, 8, false>, 8>, Transform<Shoup64<Avx512, 8, false>, 8>, u64, 2);
-avx512!(Transform<Shoup64<Avx512, 8, true>, 8>, Transform<Shoup64<Avx512, 8, true>, 8>, u64, 2);
-avx512!(Transform<Ifma<Avx512, 8>, 8>, Transform<Ifma<Avx512, 8>, 8>, u64, 2);
+avx512!(Transform<Shoup64<Avx512, 8, false>, 8>, Transform<Shoup64<Avx512, 8, false>, 8>, u64, 1);
+avx512!(Transform<Shoup64<Avx512, 8, true>, 8>, Transform<Shoup64<Avx512, 8, true>, 8>, u64, 1);
+avx512!(Transform<Ifma<Avx512, 8>, 8>, Transform<Ifma<Avx512, 8>, 8>, u64, 1);
 
 /// The kernels of AVX-512 on vectors that any CPU has.
 #[cfg(test)]

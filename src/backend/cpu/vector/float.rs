@@ -63,6 +63,8 @@ impl<O: LanesF64<L>, const L: usize> Arith<L> for Float<O, L> {
 
     const WIDTH: u32 = 0;
     const RADIX: usize = if L == 8 { 8 } else { 4 };
+    const TRANSPOSED: bool = L == 8;
+    const ABREAST: usize = if L == 8 { 4 } else { 2 };
 
     fn supports(q: u64) -> bool {
         (3..1 << 50).contains(&q) && q % 2 == 1

@@ -2,14 +2,15 @@
 //!
 //! These instructions take the low 52 bits of their factors and add the low or the high half of the product to a
 //! 64-bit lane. Lanes inside a transform are therefore *modulo 2^52*: what stands above is unspecified. A product by
-//! Shoup's method adds its three parts to the other operand at once, and a butterfly's difference is twice that
-//! operand minus the sum:
+//! Shoup's method:
 //!
 //! ```text
 //! h = high(y·w'), w' = floor(w·2^52/q)          y·w - h·q is in [0, 2q) for y < 2^52
-//! s = x + low(y·w) + low(h·(2^52 - q))           = x + (y·w - h·q) modulo 2^52
-//! d = (2q + 2·x) - s                             = x - (y·w - h·q) + 2q
+//! t = low(y·w) + low(h·(2^52 - q))               = y·w - h·q modulo 2^52
 //! ```
+//!
+//! Adding the product to the other operand by the same instructions would save an addition, but waits for that operand,
+//! and its difference needs a multiplication more.
 //!
 //! Bit 51 decides a reduction, which tolerates unspecified upper bits: a lane with that bit gets a multiple of `q` up
 //! to 2^51 subtracted. With `q <= 2^50` that multiple is at least `2q`, and what remains leaves room for a layer.
@@ -107,14 +108,6 @@ impl<O: Lanes52<L>, const L: usize> Ifma<O, L> {
         let o = self.level;
         o.unless_negative(o.sub(x, self.multiple(multiple)), x)
     }
-
-    /// `acc + y·w` less a multiple of `q`: the product is in `[0, 2q)`.
-    #[inline(always)]
-    fn add_product(&self, acc: O::V, y: O::V, w: Factor<O::V>) -> O::V {
-        let o = self.level;
-        let h = o.add_high(o.splat(0), y, w.quotient);
-        o.add_low(o.add_low(acc, y, w.value), h, self.minus_q())
-    }
 }
 
 impl<O: Lanes52<L>, const L: usize> Arith<L> for Ifma<O, L> {
@@ -126,6 +119,8 @@ impl<O: Lanes52<L>, const L: usize> Arith<L> for Ifma<O, L> {
 
     const WIDTH: u32 = 52;
     const RADIX: usize = 8;
+    const TRANSPOSED: bool = true;
+    const ABREAST: usize = 4;
 
     fn supports(q: u64) -> bool {
         (3..1 << 50).contains(&q) && q % 2 == 1
@@ -159,7 +154,15 @@ impl<O: Lanes52<L>, const L: usize> Arith<L> for Ifma<O, L> {
 
     #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
-        self.add_product(self.level.splat(0), x, factor)
+        self.mul_each([x], [factor])[0]
+    }
+
+    #[inline(always)]
+    fn mul_each<const M: usize>(&self, x: [O::V; M], w: [Factor<O::V>; M]) -> [O::V; M] {
+        let o = self.level;
+        let h = each!(M: |i| o.add_high(o.splat(0), x[i], w[i].quotient));
+        let low = each!(M: |i| o.add_low(o.splat(0), x[i], w[i].value));
+        each!(M: |i| o.add_low(low[i], h[i], self.minus_q()))
     }
 
     #[inline(always)]
@@ -171,18 +174,6 @@ impl<O: Lanes52<L>, const L: usize> Arith<L> for Ifma<O, L> {
     fn forward_butterfly(&self, x: O::V, t: O::V) -> (O::V, O::V) {
         let o = self.level;
         (o.add(x, t), o.add(o.sub(x, t), self.multiple(2)))
-    }
-
-    #[inline(always)]
-    fn forward(&self, x: O::V, y: O::V, w: Factor<O::V>) -> (O::V, O::V) {
-        let o = self.level;
-        let sum = self.add_product(x, y, w);
-        (sum, o.sub(o.add_low(self.multiple(2), x, o.splat(2)), sum))
-    }
-
-    #[inline(always)]
-    fn forward_loaded(&self, x: O::V, y: O::V, w: &Factors<u64, L>) -> (O::V, O::V) {
-        self.forward(x, y, self.factors(w))
     }
 
     #[inline(always)]

@@ -126,6 +126,10 @@ impl Lanes64<8> for Model {
         fn unless_negative(x, y) if (x as i64) < 0 { y } else { x };
         fn high(x) x >> 32;
     }
+
+    fn splat_half(self, x: u32) -> [u64; 8] {
+        [x as u64 | (x as u64) << 32; 8]
+    }
 }
 
 const LOW: u64 = (1 << 52) - 1;

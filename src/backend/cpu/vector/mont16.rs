@@ -78,7 +78,18 @@ impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
     /// and the slot in turn.
     #[inline(always)]
     pub(super) fn prepare_pairs(&self, b: O::V, slots: &Factors<i16, L>) -> [O::V; 2] {
-        [self.mul_loaded(b, slots), self.level.swap_pairs(b)]
+        self.prepare_pairs_each([b], [slots])[0]
+    }
+
+    /// The same for several vectors, step by step.
+    #[inline(always)]
+    pub(super) fn prepare_pairs_each<const M: usize>(
+        &self,
+        b: [O::V; M],
+        slots: [&Factors<i16, L>; M],
+    ) -> [[O::V; 2]; M] {
+        let wrapped = self.mul_each_loaded(b, slots);
+        each!(M: |i| [wrapped[i], self.level.swap_pairs(b[i])])
     }
 
     /// Adds a product of pairs.
@@ -102,9 +113,17 @@ impl<O: Lanes16<L>, const L: usize> Mont16<O, L> {
     /// Sums times `2^-16` as pairs again: at most `|sum|·2^-16 + q/2` in size.
     #[inline(always)]
     pub(super) fn redc_pairs(&self, acc: [O::V; 2]) -> O::V {
+        self.redc_pairs_each([acc])[0]
+    }
+
+    /// The same for several vectors, step by step.
+    #[inline(always)]
+    pub(super) fn redc_pairs_each<const M: usize>(&self, acc: [[O::V; 2]; M]) -> [O::V; M] {
         let o = self.level;
-        let m = o.mul_low(o.low_halves(acc[0], acc[1]), o.splat(self.q_inv));
-        o.sub(o.high_halves(acc[0], acc[1]), o.mul_high(m, o.splat(self.q)))
+        let m = each!(M: |i| o.mul_low(o.low_halves(acc[i][0], acc[i][1]), o.splat(self.q_inv)));
+        let high = each!(M: |i| o.high_halves(acc[i][0], acc[i][1]));
+        let back = each!(M: |i| o.mul_high(m[i], o.splat(self.q)));
+        each!(M: |i| o.sub(high[i], back[i]))
     }
 }
 
@@ -117,6 +136,8 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
 
     const WIDTH: u32 = 16;
     const RADIX: usize = if L == 32 { 8 } else { 4 };
+    const TRANSPOSED: bool = L == 32;
+    const ABREAST: usize = if L == 32 { 1 } else { 2 };
 
     fn supports(q: u64) -> bool {
         <scalar::Mont16 as scalar::Arith>::supports(q)
@@ -162,16 +183,25 @@ impl<O: Lanes16<L>, const L: usize> Arith<L> for Mont16<O, L> {
 
     #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
-        let o = self.level;
-        let m = o.mul_low(x, factor.quotient);
-        o.sub(o.mul_high(x, factor.value), o.mul_high(m, o.splat(self.q)))
+        self.mul_each([x], [factor])[0]
     }
 
     #[inline(always)]
-    fn mul_loaded(&self, x: O::V, Factors([value, low]): &Factors<i16, L>) -> O::V {
+    fn mul_each<const M: usize>(&self, x: [O::V; M], w: [Factor<O::V>; M]) -> [O::V; M] {
         let o = self.level;
-        let m = o.mul_low(x, o.load(low));
-        o.sub(o.mul_high_loaded(x, value), o.mul_high(m, o.splat(self.q)))
+        let m = each!(M: |i| o.mul_low(x[i], w[i].quotient));
+        let high = each!(M: |i| o.mul_high(x[i], w[i].value));
+        let back = each!(M: |i| o.mul_high(m[i], o.splat(self.q)));
+        each!(M: |i| o.sub(high[i], back[i]))
+    }
+
+    #[inline(always)]
+    fn mul_each_loaded<const M: usize>(&self, x: [O::V; M], w: [&Factors<i16, L>; M]) -> [O::V; M] {
+        let o = self.level;
+        let m = each!(M: |i| o.mul_low(x[i], o.load(&w[i].0[1])));
+        let high = each!(M: |i| o.mul_high_loaded(x[i], &w[i].0[0]));
+        let back = each!(M: |i| o.mul_high(m[i], o.splat(self.q)));
+        each!(M: |i| o.sub(high[i], back[i]))
     }
 
     #[inline(always)]

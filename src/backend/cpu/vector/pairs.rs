@@ -125,24 +125,43 @@ impl<O: Lanes16<L>, const L: usize> PairTransform<O, L> {
         let (a, b) = (a.as_chunks::<L>().0, b.as_chunks::<L>().0);
         assert!(a.len() == columns * vectors && b.len() == a.len());
         let out = &mut out.as_chunks_mut::<L>().0[..vectors];
+        if COLUMNS != 0 && COLUMNS <= arith.pair_limit() {
+            return self.sum_two_vectors::<COLUMNS>(a, b, out);
+        }
         for ((v, c), slots) in out.iter_mut().enumerate().zip(&self.slots) {
-            let factors = |column: usize| {
+            let sum = self.sum_of_pairs(columns, |column| {
                 let i = column * vectors + v;
                 // SAFETY: `column < columns` and `v < vectors`; both lengths were checked.
                 let (x, y) = unsafe { (a.get_unchecked(i), b.get_unchecked(i)) };
                 (arith.load(x), arith.prepare_pairs(arith.load(y), slots))
-            };
-            let sum = if COLUMNS == 0 || COLUMNS > arith.pair_limit() {
-                self.sum_of_pairs(columns, factors)
-            } else {
-                let mut acc = [arith.zero(); 2];
-                for column in 0..COLUMNS {
-                    let (x, y) = factors(column);
-                    acc = arith.mac_pairs(acc, x, y);
-                }
-                arith.mul_reduced(arith.redc_pairs(acc), arith.broadcast(&self.transform.mont_one))
-            };
+            });
             arith.store(sum, c);
+        }
+    }
+
+    /// `COLUMNS` columns that one sum holds, two vectors beside each other: what one waits for, the other fills.
+    #[inline(always)]
+    fn sum_two_vectors<const COLUMNS: usize>(&self, a: &[[i16; L]], b: &[[i16; L]], out: &mut [[i16; L]]) {
+        const M: usize = 2;
+        let arith = self.transform.arith;
+        let vectors = out.len();
+        assert!(a.len() == COLUMNS * vectors && b.len() == a.len());
+        let one = arith.broadcast(&self.transform.mont_one);
+        for ((v, out), slots) in out.as_chunks_mut::<M>().0.iter_mut().enumerate().zip(self.slots.as_chunks::<M>().0) {
+            let mut acc = [[arith.zero(); 2]; M];
+            for column in 0..COLUMNS {
+                let i = column * vectors + M * v;
+                // SAFETY: `column < COLUMNS` and `M·v + m < vectors`; both lengths were checked.
+                let x = each!(M: |m| arith.load(unsafe { a.get_unchecked(i + m) }));
+                // SAFETY: as above.
+                let y = each!(M: |m| arith.load(unsafe { b.get_unchecked(i + m) }));
+                let y = arith.prepare_pairs_each(y, each!(M: |m| &slots[m]));
+                acc = each!(M: |m| arith.mac_pairs(acc[m], x[m], y[m]));
+            }
+            let sums = arith.mul_each(arith.redc_pairs_each(acc), [one; M]);
+            for m in 0..M {
+                arith.store(sums[m], &mut out[m]);
+            }
         }
     }
 

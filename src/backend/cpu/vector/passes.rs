@@ -2,9 +2,12 @@
 // Loops of fixed length over registers: an index says which register, a counter which node.
 #![allow(clippy::needless_range_loop, clippy::explicit_counter_loop)]
 
-use super::Arith;
-use super::layers::{Steps, forward_inside, forward_layers, inverse_inside, inverse_layers, node_factors};
+use super::layers::{
+    Steps, forward_inside, forward_layers, forward_transposed, inverse_inside, inverse_layers, inverse_transposed,
+    join_neighbours, node_factors, split_neighbours, transpose, transposed,
+};
 use super::tables::Transform;
+use super::{Arith, Lanes};
 use crate::backend::cpu::schedule::Mode;
 
 /// `$body` for each of these half lengths, as a constant.
@@ -29,59 +32,113 @@ pub(super) struct Pass {
 }
 
 impl<A: Arith<L>, const L: usize> Transform<A, L> {
+    /// The vectors of a plane.
+    #[inline(always)]
+    pub(super) fn plane<'a>(&self, a: &'a mut [A::T], plane: usize) -> &'a mut [[A::T; L]] {
+        &mut a.as_chunks_mut::<L>().0[plane * self.vectors..][..self.vectors]
+    }
+
+    /// Layers of the passes over a whole plane.
+    #[inline(always)]
+    fn outer_layers(&self) -> u32 {
+        self.passes[..self.outer].iter().sum()
+    }
+
+    /// Parts of a plane, whose passes run one after the other.
+    #[inline(always)]
+    pub(super) fn parts(&self) -> usize {
+        1 << self.outer_layers()
+    }
+
     /// Calls `run` for the passes of a forward transform in their order, except the first `skip` ones, 0 or 1.
     #[inline(always)]
     pub(super) fn forward_passes(&self, a: &mut [A::T], skip: usize, run: impl Fn(&mut [[A::T; L]], Pass)) {
-        let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
+        let skip_inner = if self.outer > 0 { 0 } else { skip };
         for plane in 0..self.planes {
-            let plane = &mut a[plane * self.vectors..][..self.vectors];
-            let mut outer = 0;
-            for (pass, layers) in self.passes[..self.outer].iter().enumerate() {
-                if pass >= skip {
-                    run(plane, Pass { radix: 1 << layers, tail: false, layer: outer, first: 0 });
-                }
-                outer += *layers;
-            }
-            let len = self.vectors >> outer;
-            for i in 0..1 << outer {
-                let part = &mut plane[i * len..][..len];
-                let mut layer = outer;
-                for (pass, layers) in self.passes[self.outer..].iter().enumerate() {
-                    if self.outer + pass >= skip {
-                        run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
-                    }
-                    layer += *layers;
-                }
-                run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
+            let plane = self.plane(a, plane);
+            self.forward_outer(plane, skip, &run);
+            for i in 0..self.parts() {
+                self.forward_part(plane, i, skip_inner, &run);
             }
         }
+    }
+
+    /// The passes over a whole plane, except the first `skip` ones.
+    #[inline(always)]
+    pub(super) fn forward_outer(&self, plane: &mut [[A::T; L]], skip: usize, run: impl Fn(&mut [[A::T; L]], Pass)) {
+        let mut layer = 0;
+        for (pass, layers) in self.passes[..self.outer].iter().enumerate() {
+            if pass >= skip {
+                run(plane, Pass { radix: 1 << layers, tail: false, layer, first: 0 });
+            }
+            layer += *layers;
+        }
+    }
+
+    /// The passes over a part, except the first `skip` ones.
+    #[inline(always)]
+    pub(super) fn forward_part(
+        &self,
+        plane: &mut [[A::T; L]],
+        i: usize,
+        skip: usize,
+        run: impl Fn(&mut [[A::T; L]], Pass),
+    ) {
+        let outer = self.outer_layers();
+        let len = self.vectors >> outer;
+        let part = &mut plane[i * len..][..len];
+        let mut layer = outer;
+        for (pass, layers) in self.passes[self.outer..].iter().enumerate() {
+            if pass >= skip {
+                run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
+            }
+            layer += *layers;
+        }
+        run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
     }
 
     /// Calls `run` for the passes of an inverse transform in their order, except the last `skip` ones, 0 or 1, which
     /// are not the tail.
     #[inline(always)]
     pub(super) fn inverse_passes(&self, a: &mut [A::T], skip: usize, run: impl Fn(&mut [[A::T; L]], Pass)) {
-        let a = &mut a.as_chunks_mut::<L>().0[..self.planes * self.vectors];
-        let outer: u32 = self.passes[..self.outer].iter().sum();
-        let len = self.vectors >> outer;
         // The last pass is an outer one, or one over a part that is the whole plane.
-        let (skip_outer, skip_inner) = if self.outer > 0 { (skip, 0) } else { (0, skip) };
+        let skip_inner = if self.outer > 0 { 0 } else { skip };
         for plane in 0..self.planes {
-            let plane = &mut a[plane * self.vectors..][..self.vectors];
-            for i in 0..1 << outer {
-                let part = &mut plane[i * len..][..len];
-                let mut layer = self.vectors.ilog2() - self.tail.ilog2();
-                run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
-                for layers in self.passes[self.outer + skip_inner..].iter().rev() {
-                    layer -= *layers;
-                    run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
-                }
+            let plane = self.plane(a, plane);
+            for i in 0..self.parts() {
+                self.inverse_part(plane, i, skip_inner, &run);
             }
-            let mut layer = outer;
-            for layers in self.passes[skip_outer..self.outer].iter().rev() {
-                layer -= *layers;
-                run(plane, Pass { radix: 1 << layers, tail: false, layer, first: 0 });
-            }
+            self.inverse_outer(plane, skip, &run);
+        }
+    }
+
+    /// The passes over a part, except the last `skip` ones.
+    #[inline(always)]
+    pub(super) fn inverse_part(
+        &self,
+        plane: &mut [[A::T; L]],
+        i: usize,
+        skip: usize,
+        run: impl Fn(&mut [[A::T; L]], Pass),
+    ) {
+        let outer = self.outer_layers();
+        let len = self.vectors >> outer;
+        let part = &mut plane[i * len..][..len];
+        let mut layer = self.vectors.ilog2() - self.tail.ilog2();
+        run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
+        for layers in self.passes[self.outer + skip..].iter().rev() {
+            layer -= *layers;
+            run(part, Pass { radix: 1 << layers, tail: false, layer, first: i << (layer - outer) });
+        }
+    }
+
+    /// The passes over a whole plane, except the last `skip` ones.
+    #[inline(always)]
+    pub(super) fn inverse_outer(&self, plane: &mut [[A::T; L]], skip: usize, run: impl Fn(&mut [[A::T; L]], Pass)) {
+        let mut layer = self.outer_layers();
+        for layers in self.passes[..self.outer].iter().skip(skip).rev() {
+            layer -= *layers;
+            run(plane, Pass { radix: 1 << layers, tail: false, layer, first: 0 });
         }
     }
 
@@ -129,6 +186,8 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let modes = modes::<R>(&self.forward.modes, 0);
         let w = node_factors::<A, L, R>(arith, &self.zetas, 1);
         for j in (0..step).step_by(S) {
+            prefetch_columns::<A, L, R, S>(arith, from, j, step);
+            prefetch_columns::<A, L, R, S>(arith, to, j, step);
             let mut x = read_columns::<A, L, R, S>(arith, from, j, step);
             forward_layers(arith, &mut x, core::slice::from_ref(&w), &modes);
             write_columns(arith, &x, to, j, step);
@@ -149,6 +208,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let modes = modes::<R>(&self.inverse_modes, 0);
         let w = node_factors::<A, L, R>(arith, &self.inverse_zetas, 1);
         for j in (0..step).step_by(S) {
+            prefetch_columns::<A, L, R, S>(arith, to, j, step);
             let mut x = read_columns::<A, L, R, S>(arith, from, j, step);
             inverse_layers::<A, L, R, S, true>(arith, &mut x, core::slice::from_ref(&w), &modes, scale);
             write_columns(arith, &x, to, j, step);
@@ -196,7 +256,8 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let arith = &{ self.arith };
         let modes = modes::<R>(&self.forward.modes, layer);
         let inside = &self.forward.modes[(layer + R.ilog2()) as usize..];
-        let per_tail = inside.len() * (R / 2);
+        let count = transposed::<A, L>(inside.len(), R);
+        let (per_tail, end) = (self.tail_factors(), self.together << count);
         debug_assert!(part.len().is_multiple_of(R * S));
         let mut zetas = &self.tail_zetas[first * per_tail..];
         let mut node = (1 << layer) + first;
@@ -210,11 +271,15 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             forward_layers(arith, &mut x, &w, &modes);
             let (mine, behind) = zetas.split_at(S * per_tail);
             let mut steps = Steps { zetas: mine, per_tail, modes: inside };
-            forward_inside::<A, L, R, S, 16>(arith, &mut x, &mut steps);
-            forward_inside::<A, L, R, S, 8>(arith, &mut x, &mut steps);
-            forward_inside::<A, L, R, S, 4>(arith, &mut x, &mut steps);
-            forward_inside::<A, L, R, S, 2>(arith, &mut x, &mut steps);
-            forward_inside::<A, L, R, S, 1>(arith, &mut x, &mut steps);
+            forward_inside::<A, L, R, S, 16>(arith, &mut x, &mut steps, end);
+            forward_inside::<A, L, R, S, 8>(arith, &mut x, &mut steps, end);
+            forward_inside::<A, L, R, S, 4>(arith, &mut x, &mut steps, end);
+            forward_inside::<A, L, R, S, 2>(arith, &mut x, &mut steps, end);
+            forward_inside::<A, L, R, S, 1>(arith, &mut x, &mut steps, end);
+            for x in x.iter_mut() {
+                transpose::<A, L, R, false>(arith, x, count, self.together);
+            }
+            forward_transposed(arith, &mut x, &mut steps);
             for (x, block) in x.iter_mut().zip(blocks) {
                 if self.forward.reduce_at_end {
                     arith.reduce_end(x);
@@ -242,7 +307,8 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let modes = modes::<R>(&self.inverse_modes, layer);
         let between = (layer + R.ilog2()) as usize;
         let inside = &self.inverse.modes[..self.forward.modes.len() - between];
-        let per_tail = inside.len() * (R / 2);
+        let count = transposed::<A, L>(inside.len(), R);
+        let (per_tail, end) = (self.tail_factors(), self.together << count);
         debug_assert!(part.len().is_multiple_of(R * S));
         let mut zetas = &self.inverse_tail_zetas[first * per_tail..];
         let mut node = first;
@@ -256,13 +322,15 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             }
             let (mine, behind) = zetas.split_at(S * per_tail);
             let mut steps = Steps { zetas: mine, per_tail, modes: inside };
-            if self.together == 1 {
-                inverse_inside::<A, L, R, S, 1>(arith, &mut x, &mut steps);
+            inverse_transposed(arith, &mut x, &mut steps, count);
+            for x in x.iter_mut() {
+                transpose::<A, L, R, true>(arith, x, count, self.together);
             }
-            inverse_inside::<A, L, R, S, 2>(arith, &mut x, &mut steps);
-            inverse_inside::<A, L, R, S, 4>(arith, &mut x, &mut steps);
-            inverse_inside::<A, L, R, S, 8>(arith, &mut x, &mut steps);
-            inverse_inside::<A, L, R, S, 16>(arith, &mut x, &mut steps);
+            inverse_inside::<A, L, R, S, 1>(arith, &mut x, &mut steps, end);
+            inverse_inside::<A, L, R, S, 2>(arith, &mut x, &mut steps, end);
+            inverse_inside::<A, L, R, S, 4>(arith, &mut x, &mut steps, end);
+            inverse_inside::<A, L, R, S, 8>(arith, &mut x, &mut steps, end);
+            inverse_inside::<A, L, R, S, 16>(arith, &mut x, &mut steps, end);
             inverse_layers::<A, L, R, S, LAST>(arith, &mut x, &w, &modes, scale);
             for (x, block) in x.iter().zip(blocks) {
                 write(arith, x, block, 0, 1);
@@ -275,32 +343,46 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     /// Canonical order to that of the tails: the exchanges of the layers inside vectors, without their butterflies.
     #[inline(always)]
     pub(super) fn arrange(&self, a: &mut [A::T]) {
-        let arith = &{ self.arith };
-        for [x, y] in a.as_chunks_mut::<L>().0.as_chunks_mut::<2>().0 {
-            let mut pair = (arith.load(x), arith.load(y));
-            each_half!(H in 16 8 4 2 1 {
-                if H < L && H >= self.together {
-                    pair = arith.split::<H>(pair.0, pair.1);
-                }
-            });
-            arith.store(pair.0, x);
-            arith.store(pair.1, y);
+        match self.tail {
+            2 => self.arrange_tails::<2, false>(a),
+            4 => self.arrange_tails::<4, false>(a),
+            _ => self.arrange_tails::<8, false>(a),
         }
     }
 
     /// The inverse of [`Transform::arrange`].
     #[inline(always)]
     pub(super) fn arrange_canonically(&self, a: &mut [A::T]) {
+        match self.tail {
+            2 => self.arrange_tails::<2, true>(a),
+            4 => self.arrange_tails::<4, true>(a),
+            _ => self.arrange_tails::<8, true>(a),
+        }
+    }
+
+    #[inline(always)]
+    fn arrange_tails<const R: usize, const BACK: bool>(&self, a: &mut [A::T]) {
         let arith = &{ self.arith };
-        for [x, y] in a.as_chunks_mut::<L>().0.as_chunks_mut::<2>().0 {
-            let mut pair = (arith.load(x), arith.load(y));
-            each_half!(H in 1 2 4 8 16 {
-                if H < L && H >= self.together {
-                    pair = arith.join::<H>(pair.0, pair.1);
-                }
-            });
-            arith.store(pair.0, x);
-            arith.store(pair.1, y);
+        let count = transposed::<A, L>(self.inside(), R);
+        let end = self.together << count;
+        for block in a.as_chunks_mut::<L>().0.as_chunks_mut::<R>().0 {
+            let mut x = read::<A, L, R>(arith, block, 0, 1);
+            if BACK {
+                transpose::<A, L, R, true>(arith, &mut x, count, self.together);
+                each_half!(H in 1 2 4 8 16 {
+                    if H < L && H >= end {
+                        join_neighbours::<A, L, R, H>(arith, &mut x);
+                    }
+                });
+            } else {
+                each_half!(H in 16 8 4 2 1 {
+                    if H < L && H >= end {
+                        split_neighbours::<A, L, R, H>(arith, &mut x);
+                    }
+                });
+                transpose::<A, L, R, false>(arith, &mut x, count, self.together);
+            }
+            write(arith, &x, block, 0, 1);
         }
     }
 }
@@ -343,6 +425,24 @@ pub(super) fn write<A: Arith<L>, const L: usize, const R: usize>(
     for k in 0..R {
         // SAFETY: `j + k·step < R·step`, which was checked.
         arith.store(x[k], unsafe { node.get_unchecked_mut(j + k * step) });
+    }
+}
+
+/// Columns from one that is read or written to one that is asked for.
+const AHEAD: usize = 8;
+
+/// Asks for columns that come soon: as many streams at once as a pass has vectors are more than the CPU follows itself.
+#[inline(always)]
+fn prefetch_columns<A: Arith<L>, const L: usize, const R: usize, const S: usize>(
+    arith: &A,
+    node: &[[A::T; L]],
+    j: usize,
+    step: usize,
+) {
+    for k in 0..R {
+        for s in 0..S {
+            arith.level().prefetch(node.as_ptr().wrapping_add(j + k * step + s + AHEAD));
+        }
     }
 }
 

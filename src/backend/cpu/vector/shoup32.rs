@@ -67,6 +67,8 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
 
     const WIDTH: u32 = 32;
     const RADIX: usize = if L == 16 { 8 } else { 4 };
+    const TRANSPOSED: bool = false;
+    const ABREAST: usize = if L == 16 { 4 } else { 2 };
 
     fn supports(q: u64) -> bool {
         // Lanes hold 4q: every layer needs that much.
@@ -111,11 +113,19 @@ impl<O: Lanes32<L>, const L: usize> Arith<L> for Shoup32<O, L> {
 
     #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
+        self.mul_each([x], [factor])[0]
+    }
+
+    #[inline(always)]
+    fn mul_each<const M: usize>(&self, x: [O::V; M], w: [Factor<O::V>; M]) -> [O::V; M] {
         let o = self.level;
-        let even = o.mul_even(x, factor.quotient);
-        let odd = o.mul_even(o.odd(x), factor.odd_quotient);
-        let estimate = o.high_halves(even, odd);
-        o.sub(o.mul_low(x, factor.value), o.mul_low(estimate, o.splat(self.m.value())))
+        let q = o.splat(self.m.value());
+        let even = each!(M: |i| o.mul_even(x[i], w[i].quotient));
+        let odd = each!(M: |i| o.mul_even(o.odd(x[i]), w[i].odd_quotient));
+        let low = each!(M: |i| o.mul_low(x[i], w[i].value));
+        let estimate = each!(M: |i| o.high_halves(even[i], odd[i]));
+        let back = each!(M: |i| o.mul_low(estimate[i], q));
+        each!(M: |i| o.sub(low[i], back[i]))
     }
 
     #[inline(always)]

@@ -62,6 +62,8 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
 
     const WIDTH: u32 = 64;
     const RADIX: usize = if L == 8 { 8 } else { 4 };
+    const TRANSPOSED: bool = L == 8;
+    const ABREAST: usize = if L == 8 { 4 } else { 2 };
 
     fn supports(q: u64) -> bool {
         q % 2 == 1 && q > 2 && if TIGHT { q < 1 << 62 } else { q < 1 << 61 }
@@ -88,7 +90,7 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
     fn broadcast(&self, factor: &[u64; 2]) -> Factor<O::V> {
         let o = self.level;
         let quotient = o.splat(factor[1]);
-        Factor { value: o.splat(factor[0]), quotient, quotient_high: o.splat(factor[1] >> 32) }
+        Factor { value: o.splat(factor[0]), quotient, quotient_high: o.splat_half((factor[1] >> 32) as u32) }
     }
 
     #[inline(always)]
@@ -100,13 +102,20 @@ impl<O: Lanes64<L>, const L: usize, const TIGHT: bool> Arith<L> for Shoup64<O, L
 
     #[inline(always)]
     fn mul(&self, x: O::V, factor: Factor<O::V>) -> O::V {
+        self.mul_each([x], [factor])[0]
+    }
+
+    #[inline(always)]
+    fn mul_each<const M: usize>(&self, x: [O::V; M], w: [Factor<O::V>; M]) -> [O::V; M] {
         let o = self.level;
-        let high = o.high(x);
-        let first = o.high(o.mul_half(high, factor.quotient));
-        let second = o.high(o.mul_half(x, factor.quotient_high));
-        let estimate = o.add(o.mul_half(high, factor.quotient_high), o.add(first, second));
-        let t = o.mul_low_difference(x, factor.value, estimate, o.splat(self.m.value()));
-        if TIGHT { self.csub(t, 2) } else { t }
+        let q = o.splat(self.m.value());
+        let high = each!(M: |i| o.high(x[i]));
+        let first = each!(M: |i| o.high(o.mul_half(high[i], w[i].quotient)));
+        let second = each!(M: |i| o.high(o.mul_half(x[i], w[i].quotient_high)));
+        let estimate = each!(M: |i| o.mul_half(high[i], w[i].quotient_high));
+        let estimate = each!(M: |i| o.add(estimate[i], o.add(first[i], second[i])));
+        let t = each!(M: |i| o.mul_low_difference(x[i], w[i].value, estimate[i], q));
+        if TIGHT { each!(M: |i| self.csub(t[i], 2)) } else { t }
     }
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Arith;
+use super::layers::transposed;
 use super::whole::Whole;
 use crate::Result;
 use crate::backend::cpu::kernels::Lane;
@@ -99,28 +100,28 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             part >>= passes[outer];
             outer += 1;
         }
-        let positions = positions::<A, L>(&arith, vectors, together);
+        let positions = positions::<A, L>(&arith, vectors, together, tail);
         let inverses = ntt.inverse_zetas();
         let one = m.pow(m.reduce(2), A::WIDTH as u64);
         let n_inv = invert(m.reduce(shape.points as u64));
         let first = ntt.zetas().get(1).map_or(0, |z| invert(*z));
         let scale = |s: u64| [arith.factor(s), arith.factor(m.mul(s, first))];
         let uniform = |zetas: &[u64]| zetas[..vectors].iter().map(|z| arith.factor(*z)).collect();
-        let last = positions.last().map_or(&[][..], |(_, p)| p);
+        let last = &positions.1[..];
         let slots = |factor: u64| {
             last.chunks_exact(L)
                 .map(|p| gather(&arith, p.iter().map(|p| m.mul(ntt.slots()[*p as usize / together], factor))))
                 .collect()
         };
         let tails = |zetas: &[u64], backwards: bool| {
-            let layers: Vec<_> = positions[..positions.len() - 1].iter().collect();
+            let layers = &positions.0;
             let mut out = Vec::new();
             for block in 0..vectors / tail {
                 for i in 0..layers.len() {
-                    let (half, p) = layers[if backwards { layers.len() - 1 - i } else { i }];
+                    let Inside { half, step, places } = &layers[if backwards { layers.len() - 1 - i } else { i }];
                     let nodes = vectors * L / (2 * half);
-                    for pair in 0..tail / 2 {
-                        let p = &p[(block * tail + 2 * pair) * L..][..L];
+                    for vector in (0..tail).step_by(*step) {
+                        let p = &places[(block * tail + vector) * L..][..L];
                         out.push(gather(&arith, p.iter().map(|p| zetas[nodes + *p as usize / (2 * half)])));
                     }
                 }
@@ -181,6 +182,19 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         self
     }
 
+    /// Layers inside vectors.
+    #[inline(always)]
+    pub(super) fn inside(&self) -> usize {
+        (L.ilog2() - self.together.ilog2()) as usize
+    }
+
+    /// Vectors of factors that a tail needs for them.
+    #[inline(always)]
+    pub(super) fn tail_factors(&self) -> usize {
+        let count = transposed::<A, L>(self.inside(), self.tail);
+        (self.inside() - count) * (self.tail / 2) + (self.tail >> count) * ((1 << count) - 1)
+    }
+
     /// Lanes of a polynomial.
     pub(super) fn lanes(&self) -> usize {
         self.planes * self.vectors * L
@@ -207,25 +221,47 @@ fn plan(layers: u32, radix: u32) -> (Vec<u32>, usize) {
     (passes, 1 << tail)
 }
 
-/// The place of every lane in the canonical order, as seen by each layer inside a vector (with its half length), and
-/// after the last one (half length 0).
-fn positions<A: Arith<L>, const L: usize>(arith: &A, vectors: usize, together: usize) -> Vec<(usize, Vec<u32>)> {
+/// A layer inside vectors.
+struct Inside {
+    half: usize,
+    /// Vectors from one that has factors of its own to the next.
+    step: usize,
+    /// The place of every lane in the canonical order when the layer runs.
+    places: Vec<u32>,
+}
+
+/// The layers inside vectors, and the place of every lane in the canonical order after them.
+fn positions<A: Arith<L>, const L: usize>(
+    arith: &A,
+    vectors: usize,
+    together: usize,
+    tail: usize,
+) -> (Vec<Inside>, Vec<u32>) {
     let mut lanes: Vec<u32> = (0..(vectors * L) as u32).collect();
-    let mut out = Vec::new();
-    let mut half = L / 2;
-    while half >= together {
+    let exchange = |lanes: &mut [u32], half: usize, distance: usize| {
         let places = places::<A, L>(arith, half);
-        for pair in lanes.chunks_exact_mut(2 * L) {
-            let before = pair.to_vec();
-            for (lane, place) in pair.iter_mut().zip(&places) {
-                *lane = before[*place];
+        for block in lanes.chunks_exact_mut(2 * distance * L) {
+            let before = block.to_vec();
+            let lane = |vector: usize, i: usize| (vector + i / L * distance) * L + i % L;
+            for vector in 0..distance {
+                for (i, place) in places.iter().enumerate() {
+                    block[lane(vector, i)] = before[lane(vector, *place)];
+                }
             }
         }
-        out.push((half, lanes.clone()));
-        half /= 2;
+    };
+    let halves: Vec<usize> = (0..L.ilog2()).map(|i| (L / 2) >> i).filter(|half| *half >= together).collect();
+    let (alone, last) = halves.split_at(halves.len() - transposed::<A, L>(halves.len(), tail));
+    let mut out = Vec::new();
+    for &half in alone {
+        exchange(&mut lanes, half, 1);
+        out.push(Inside { half, step: 2, places: lanes.clone() });
     }
-    out.push((0, lanes));
-    out
+    for half in last {
+        exchange(&mut lanes, *half, half / together);
+    }
+    out.extend(last.iter().map(|half| Inside { half: *half, step: 2 * half / together, places: lanes.clone() }));
+    (out, lanes)
 }
 
 /// Where each lane of two vectors comes from when they are split.

@@ -104,6 +104,8 @@ impl<A: Wide<L>, const L: usize> Arith<L> for Watched<A, L> {
 
     const WIDTH: u32 = A::WIDTH;
     const RADIX: usize = A::RADIX;
+    const TRANSPOSED: bool = A::TRANSPOSED;
+    const ABREAST: usize = A::ABREAST;
 
     fn supports(q: u64) -> bool {
         A::supports(q)
@@ -136,12 +138,8 @@ impl<A: Wide<L>, const L: usize> Arith<L> for Watched<A, L> {
         (self.real.factors(factors), values)
     }
 
-    fn mul(&self, x: A::V, (w, values): Self::W) -> A::V {
-        let r = self.real.mul(x, w);
-        let lanes = self.lanes(x);
-        self.congruent("a product", r, |i| lanes[i] * values[i] as i128);
-        self.inside("a lazy product", r, A::PRODUCT * self.q());
-        r
+    fn mul(&self, x: A::V, w: Self::W) -> A::V {
+        self.mul_each([x], [w])[0]
     }
 
     fn mul_canonical(&self, x: A::V, (w, values): Self::W) -> A::V {
@@ -160,15 +158,43 @@ impl<A: Wide<L>, const L: usize> Arith<L> for Watched<A, L> {
         r
     }
 
-    fn forward(&self, x: A::V, y: A::V, (w, values): Self::W) -> (A::V, A::V) {
-        let r = self.real.forward(x, y, w);
-        self.forward_layer(x, y, &values, r);
+    fn mul_each<const M: usize>(&self, x: [A::V; M], w: [Self::W; M]) -> [A::V; M] {
+        let r = self.real.mul_each(x, w.map(|w| w.0));
+        for i in 0..M {
+            let lanes = self.lanes(x[i]);
+            self.congruent("a product", r[i], |lane| lanes[lane] * w[i].1[lane] as i128);
+            self.inside("a lazy product", r[i], A::PRODUCT * self.q());
+        }
         r
     }
 
-    fn forward_loaded(&self, x: A::V, y: A::V, w: &Factors<A::T, L>) -> (A::V, A::V) {
-        let r = self.real.forward_loaded(x, y, w);
-        self.forward_layer(x, y, &self.factors(w).1, r);
+    fn mul_each_loaded<const M: usize>(&self, x: [A::V; M], w: [&Factors<A::T, L>; M]) -> [A::V; M] {
+        let r = self.real.mul_each_loaded(x, w);
+        let watched = self.mul_each(x, w.map(|w| self.factors(w)));
+        for i in 0..M {
+            assert_eq!(self.lanes(r[i]), self.lanes(watched[i]), "factors from memory");
+        }
+        r
+    }
+
+    fn forward_each<const M: usize>(&self, x: [A::V; M], y: [A::V; M], w: [Self::W; M]) -> ([A::V; M], [A::V; M]) {
+        let r = self.real.forward_each(x, y, w.map(|w| w.0));
+        for i in 0..M {
+            self.forward_layer(x[i], y[i], &w[i].1, (r.0[i], r.1[i]));
+        }
+        r
+    }
+
+    fn forward_each_loaded<const M: usize>(
+        &self,
+        x: [A::V; M],
+        y: [A::V; M],
+        w: [&Factors<A::T, L>; M],
+    ) -> ([A::V; M], [A::V; M]) {
+        let r = self.real.forward_each_loaded(x, y, w);
+        for i in 0..M {
+            self.forward_layer(x[i], y[i], &self.factors(w[i]).1, (r.0[i], r.1[i]));
+        }
         r
     }
 

@@ -8,7 +8,10 @@ use core::mem::MaybeUninit;
 use zeroize::optimization_barrier;
 
 use super::Arith;
-use super::layers::{forward_layers, inverse_layers, layer, node_factors};
+use super::layers::{
+    InMemory, forward_layer, forward_layers, inverse_last_layer, inverse_layer, inverse_layers, join_neighbours,
+    node_factors, split_neighbours, transpose, transposed,
+};
 use super::passes::{read, write};
 use super::tables::{Factors, Transform, by_layer};
 use crate::backend::cpu::schedule::{Mode, Schedule};
@@ -119,9 +122,10 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
     /// Whether [`Transform::multiply_whole`] with these constants serves this transform.
     pub(super) fn is_whole<Sh: Shape, const V: usize, const R: usize>(&self) -> bool {
         let Some(whole) = &self.whole else { return false };
-        let factors = V / T * (T - 1 + T / 2 * inside::<Sh, L>());
+        let factors = V / T * per_block::<A, Sh, L>();
         (V, self.planes, self.vectors) == (R * T, 1, V)
             && (self.tail, self.together) == (T, Sh::TOGETHER)
+            && matches!(transposed::<A, L>(inside::<Sh, L>(), T), 0 | 3)
             && (self.whole_zetas.len(), self.whole_inverse_zetas.len()) == (factors, factors)
             && (whole.forward, whole.inverse) == (Sh::FORWARD, Sh::INVERSE)
     }
@@ -144,7 +148,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         let out = &mut out.as_chunks_mut::<L>().0[..V];
         let Some(Whole { forward_modes, inverse_modes, .. }) = &self.whole else { return };
         let scale = &self.scale(true);
-        let per_block = T - 1 + T / 2 * inside::<Sh, L>();
+        let per_block = per_block::<A, Sh, L>();
         let forward = self.whole_zetas.as_ptr();
         let backward = self.whole_inverse_zetas.as_ptr();
         if R == 1 {
@@ -257,41 +261,42 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         all: &[Mode],
     ) {
         let head = R.ilog2() as usize;
+        let count = transposed::<A, L>(inside::<Sh, L>(), T);
+        let alone = inside::<Sh, L>() - count;
+        // SAFETY: the caller's promise.
+        let zetas = unsafe { core::slice::from_raw_parts(zetas, per_block::<A, Sh, L>()) };
+        // Layers between vectors, which follow `$before` layers of the tail and `$first` factors.
         macro_rules! between {
-            ($($layer:literal)*) => {$(
-                let mode = step(Sh::FORWARD, all, head + $layer);
+            ($before:expr, $first:expr; $($layer:literal)*) => {$(
+                let mode = step(Sh::FORWARD, all, head + $before + $layer);
+                let factors = InMemory(&zetas[$first + (1 << $layer) - 1..][..1 << $layer]);
                 for x in x.iter_mut() {
-                    layer!(T, $layer, |I, J, K| {
-                        if mode.kind == Mode::REDUCE {
-                            x[I] = arith.reduce_by(x[I], mode.multiple);
-                        }
-                        // SAFETY: nodes 1 to 7 come first.
-                        (x[I], x[J]) = arith.forward_loaded(x[I], x[J], unsafe { &*zetas.add(K - 1) });
-                    });
+                    forward_layer::<A, L, T, $layer, _>(arith, x, mode, factors);
                 }
             )*};
         }
-        between!(0 1 2);
+        between!(0, 0; 0 1 2);
         macro_rules! inside {
             ($($H:literal)*) => {$(
-                if $H < L && $H >= Sh::TOGETHER {
+                if $H < L && $H >= Sh::TOGETHER << count {
                     let layer = L.ilog2() as usize - 1 - ($H as usize).ilog2() as usize;
                     let mode = step(Sh::FORWARD, all, head + 3 + layer);
+                    let zetas = InMemory(&zetas[T - 1 + layer * (T / 2)..][..T / 2]);
                     for x in x.iter_mut() {
-                        for k in 0..T / 2 {
-                            let (mut low, high) = arith.split::<$H>(x[2 * k], x[2 * k + 1]);
-                            if mode.kind == Mode::REDUCE {
-                                low = arith.reduce_by(low, mode.multiple);
-                            }
-                            // SAFETY: four factors a layer follow.
-                            let w = unsafe { &*zetas.add(T - 1 + layer * (T / 2) + k) };
-                            (x[2 * k], x[2 * k + 1]) = arith.forward_loaded(low, high, w);
-                        }
+                        split_neighbours::<A, L, T, $H>(arith, x);
+                        forward_layer::<A, L, T, 2, _>(arith, x, mode, zetas);
                     }
                 }
             )*};
         }
         inside!(16 8 4 2 1);
+        if count == 0 {
+            return;
+        }
+        for x in x.iter_mut() {
+            transpose::<A, L, T, false>(arith, x, count, Sh::TOGETHER);
+        }
+        between!(3 + alone, T - 1 + alone * (T / 2); 0 1 2);
     }
 
     /// The inverse of [`Transform::forward_tail`], on `N` blocks of one polynomial whose factors lie `stride` apart.
@@ -309,23 +314,35 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         scale: &[A::W; 2],
     ) {
         let head = R.ilog2() as usize;
-        let count = inside::<Sh, L>();
+        let count = transposed::<A, L>(inside::<Sh, L>(), T);
+        let (alone, first) = (inside::<Sh, L>() - count, if count == 0 { 0 } else { T - 1 });
+        // SAFETY: the caller's promise.
+        let zetas = |n: usize| unsafe { core::slice::from_raw_parts(zetas.add(n * stride), per_block::<A, Sh, L>()) };
+        if count != 0 {
+            macro_rules! transposed {
+                ($($layer:literal $first:literal,)*) => {$(
+                    let mode = step(Sh::INVERSE, all, head + 3 + alone + $layer);
+                    for (n, x) in x.iter_mut().enumerate() {
+                        let zetas = InMemory(&zetas(n)[$first..][..1 << $layer]);
+                        inverse_layer::<A, L, T, $layer, _>(arith, x, mode, zetas);
+                    }
+                )*};
+            }
+            // The innermost layer's factors come before all.
+            transposed!(2 0, 1 4, 0 6,);
+            for x in x.iter_mut() {
+                transpose::<A, L, T, true>(arith, x, count, Sh::TOGETHER);
+            }
+        }
         macro_rules! inside {
             ($($H:literal)*) => {$(
-                if $H < L && $H >= Sh::TOGETHER {
+                if $H < L && $H >= Sh::TOGETHER << count {
                     let layer = L.ilog2() as usize - 1 - ($H as usize).ilog2() as usize;
                     let mode = step(Sh::INVERSE, all, head + 3 + layer);
                     for (n, x) in x.iter_mut().enumerate() {
-                        for k in 0..T / 2 {
-                            let (mut sum, difference) = arith.inverse_butterfly(x[2 * k], x[2 * k + 1], mode.multiple);
-                            // SAFETY: four factors a layer, the innermost first.
-                            let w = unsafe { &*zetas.add(n * stride + (count - 1 - layer) * (T / 2) + k) };
-                            let difference = arith.mul_loaded(difference, w);
-                            if mode.kind == Mode::REDUCE {
-                                sum = arith.reduce_sum(sum, mode.multiple);
-                            }
-                            (x[2 * k], x[2 * k + 1]) = arith.join::<$H>(sum, difference);
-                        }
+                        let zetas = InMemory(&zetas(n)[first + (alone - 1 - layer) * (T / 2)..][..T / 2]);
+                        inverse_layer::<A, L, T, 2, _>(arith, x, mode, zetas);
+                        join_neighbours::<A, L, T, $H>(arith, x);
                     }
                 }
             )*};
@@ -335,18 +352,12 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
             ($($layer:literal)*) => {$(
                 let mode = step(Sh::INVERSE, all, head + $layer);
                 for (n, x) in x.iter_mut().enumerate() {
-                    layer!(T, $layer, |I, J, K| {
-                        let (sum, difference) = arith.inverse_butterfly(x[I], x[J], mode.multiple);
-                        if head + $layer == 0 {
-                            x[I] = arith.mul_canonical(sum, scale[0]);
-                            x[J] = arith.mul_canonical(difference, scale[1]);
-                        } else {
-                            // SAFETY: the factors of nodes 1 to 7 come last.
-                            let w = unsafe { &*zetas.add(n * stride + count * (T / 2) + K - 1) };
-                            x[J] = arith.mul_loaded(difference, w);
-                            x[I] = if mode.kind == Mode::REDUCE { arith.reduce_sum(sum, mode.multiple) } else { sum };
-                        }
-                    });
+                    if head + $layer == 0 {
+                        inverse_last_layer(arith, x, mode, scale);
+                    } else {
+                        let zetas = InMemory(&zetas(n)[first + alone * (T / 2) + (1 << $layer) - 1..][..1 << $layer]);
+                        inverse_layer::<A, L, T, $layer, _>(arith, x, mode, zetas);
+                    }
                 }
             )*};
         }
@@ -368,4 +379,11 @@ unsafe fn written<T>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
 #[inline(always)]
 fn inside<Sh: Shape, const L: usize>() -> usize {
     (L.ilog2() - Sh::TOGETHER.ilog2()) as usize
+}
+
+/// Vectors of factors of a tail: between its vectors, inside them alone, and inside them when transposed.
+#[inline(always)]
+fn per_block<A: Arith<L>, Sh: Shape, const L: usize>() -> usize {
+    let count = transposed::<A, L>(inside::<Sh, L>(), T);
+    T - 1 + (inside::<Sh, L>() - count) * (T / 2) + (T >> count) * ((1 << count) - 1)
 }

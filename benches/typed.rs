@@ -1,7 +1,7 @@
 //! Products and transforms of the suite `ring`, as `karat bench ring` measures them (ids `op/ring/backend/batch`), and
 //! what the public API adds to the bare kernels for one small product.
 //!
-//! `cargo bench --bench ring_mul -- mul/ml-kem`
+//! `cargo bench --bench typed -- mul/ml-kem`
 
 #[path = "../src/bin/karat/bench/case.rs"]
 mod case;

@@ -6,7 +6,7 @@
 //! is a filter on the names.
 //!
 //! ```text
-//! cargo bench --features bench-peers --bench cpu_vectors -- [--json FILE] [FILTER]
+//! cargo bench --features bench-peers --bench ring_mul -- [--json FILE] [FILTER]
 //! ```
 
 mod floor;
@@ -135,13 +135,14 @@ fn main() {
 
 fn line(row: &Row) -> String {
     format!(
-        "{{\"suite\":\"cpu\",\"op\":\"{}\",\"backend\":\"{}\",\"batch\":1,\"median_ns\":{:.1},\"peer\":\"{}\",\"peer_median_ns\":{:.1},\"ratio\":{:.3},\"floor_ns\":{}}}",
+        "{{\"suite\":\"cpu\",\"op\":\"{}\",\"backend\":\"{}\",\"batch\":1,\"median_ns\":{:.1},\"peer\":\"{}\",\"peer_median_ns\":{:.1},\"ratio\":{:.3},\"floor_ns\":{},\"times_floor\":{}}}",
         row.name,
         row.level,
         row.own_ns,
         row.peer,
         row.peer_ns,
         row.peer_ns / row.own_ns,
-        row.floor_ns.map_or("null".into(), |floor| format!("{floor:.1}"))
+        row.floor_ns.map_or("null".into(), |floor| format!("{floor:.1}")),
+        row.floor_ns.map_or("null".into(), |floor| format!("{:.3}", row.own_ns / floor))
     )
 }
