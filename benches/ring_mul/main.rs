@@ -2,8 +2,8 @@
 //!
 //! Each row checks both results first, then times the level and the peer in turn, many short rounds each, and prints
 //! both medians, their ratio (above 1: karat is faster), and how many times the floor its time is: that of its
-//! butterflies alone with everything in registers, measured in the same run. `--json FILE` writes the same rows; any other argument
-//! is a filter on the names.
+//! butterflies alone with everything in registers, measured in the same run. `--json FILE` writes the same rows; any
+//! other argument is a filter on the names.
 //!
 //! ```text
 //! cargo bench --features bench-peers --bench ring_mul -- [--json FILE] [FILTER]
