@@ -17,7 +17,7 @@ constexpr u32 LAST = LOG - POINTS;                   // the layer whose nodes ar
 constexpr u32 FINAL = POINTS - WIDTH;                // layers of the last pass
 static_assert(CLUSTER <= POINTS && WIDTH <= POINTS && 2 * POINTS < LOG, "the shape of a pass");
 // Threads of a multiprocessor, so that each may have 128 registers, or 64 where it holds half the lanes.
-constexpr u32 RESIDENT = 8192 / LANES;
+constexpr u32 RESIDENT = 8192 / LANES;  // magic: 8192 == 512 * 16
 constexpr u32 BLOCKS = THREADS >= RESIDENT ? 1 : RESIDENT / THREADS;
 
 // Layers of the pass at a layer: as even as can be.
