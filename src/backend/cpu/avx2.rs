@@ -30,6 +30,20 @@ fn mul_high(x: V, y: V) -> V {
     out
 }
 
+/// `y` where the sign of `sign` is set, else `x`, by the instruction itself: a compiler that is told what it computes
+/// stores under a mask where `x` came from the same place, and what that takes may depend on the mask.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(crate) fn blend(x: __m256d, y: __m256d, sign: __m256d) -> __m256d {
+    let out;
+    // SAFETY: one instruction between registers.
+    unsafe {
+        core::arch::asm!("vblendvpd {}, {}, {}, {}", out(ymm_reg) out, in(ymm_reg) x, in(ymm_reg) y, in(ymm_reg) sign,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    out
+}
+
 /// Methods that are one expression of intrinsics each.
 macro_rules! methods {
     ($V:ty; $($(#[$doc:meta])* fn $name:ident($($x:ident: $X:ty),*) $body:expr;)*) => {$(
@@ -240,7 +254,7 @@ impl Lanes64<4> for Avx2 {
         fn and(x: V, y: V) _mm256_and_si256(x, y);
         fn splat_half(x: u32) _mm256_set1_epi32(x as i32);
         fn mul_half(x: V, y: V) _mm256_mul_epu32(x, y);
-        fn unless_negative(x: V, y: V) _mm256_castpd_si256(_mm256_blendv_pd(
+        fn unless_negative(x: V, y: V) _mm256_castpd_si256(blend(
             _mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _mm256_castsi256_pd(x)));
         fn high(x: V) _mm256_srli_epi64::<32>(x);
     }
@@ -294,7 +308,7 @@ impl LanesF64<4> for Avx2 {
         fn mul_add(x: __m256d, y: __m256d, z: __m256d) _mm256_fmadd_pd(x, y, z);
         fn mul_sub(x: __m256d, y: __m256d, z: __m256d) _mm256_fmsub_pd(x, y, z);
         fn sub_mul(x: __m256d, y: __m256d, z: __m256d) _mm256_fnmadd_pd(x, y, z);
-        fn if_negative(x: __m256d, y: __m256d) _mm256_blendv_pd(x, y, x);
+        fn if_negative(x: __m256d, y: __m256d) blend(x, y, x);
     }
 }
 

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::arith::Arith;
 use crate::arith::{Modulus, Word};
-use crate::backend::cpu::avx2::Avx2;
+use crate::backend::cpu::avx2::{Avx2, blend};
 
 type V = __m256i;
 
@@ -96,7 +96,7 @@ impl<W: Word> Wide<W> {
     #[inline(always)]
     fn canonical(&self, x: __m256d) -> V {
         // SAFETY: the token proves the CPU's features; no pointer is involved.
-        let x = unsafe { _mm256_blendv_pd(x, _mm256_add_pd(x, _mm256_set1_pd(self.q as f64)), x) };
+        let x = unsafe { blend(x, _mm256_add_pd(x, _mm256_set1_pd(self.q as f64)), x) };
         to_integer(self.token, x)
     }
 
@@ -161,7 +161,7 @@ impl<W: Word> Arith for Wide<W> {
         unsafe {
             let sum = _mm256_add_epi64(x, y);
             let less = _mm256_castsi256_pd(_mm256_sub_epi64(sum, self.splat(self.q)));
-            _mm256_castpd_si256(_mm256_blendv_pd(less, _mm256_castsi256_pd(sum), less))
+            _mm256_castpd_si256(blend(less, _mm256_castsi256_pd(sum), less))
         }
     }
 
@@ -172,7 +172,7 @@ impl<W: Word> Arith for Wide<W> {
             let difference = _mm256_sub_epi64(x, y);
             let more = _mm256_castsi256_pd(_mm256_add_epi64(difference, self.splat(self.q)));
             let difference = _mm256_castsi256_pd(difference);
-            _mm256_castpd_si256(_mm256_blendv_pd(difference, more, difference))
+            _mm256_castpd_si256(blend(difference, more, difference))
         }
     }
 
