@@ -65,3 +65,13 @@ fn no_division_in_the_schemes() {
     let wrong: Vec<_> = wrong.filter(|name| !PUBLIC.iter().any(|public| name.ends_with(public))).collect();
     assert!(wrong.is_empty(), "divisions in {wrong:#?}");
 }
+
+#[test]
+fn no_store_under_a_mask_in_vector_code() {
+    let Some(disassembly) = disassembly() else { return };
+    let functions = scan::functions(&disassembly);
+    let mut of_vectors = functions.iter().filter(|function| function.name.contains("karat::backend::cpu::")).peekable();
+    assert!(of_vectors.peek().is_some(), "the disassembly does not show the vector code");
+    let wrong: Vec<_> = of_vectors.filter(|function| function.stores_under_masks()).map(|f| f.name).collect();
+    assert!(wrong.is_empty(), "stores under masks in {wrong:#?}");
+}

@@ -75,6 +75,11 @@ impl Function<'_> {
         self.lines.iter().any(Line::divides)
     }
 
+    /// Whether it stores under a mask with AVX2, which may take as long as the mask says.
+    pub fn stores_under_masks(&self) -> bool {
+        self.lines.iter().any(|line| line.mnemonic.starts_with("vpmaskmov") || line.mnemonic.starts_with("vmaskmov"))
+    }
+
     /// The conditional jumps whose flags come from data.
     pub fn branches_on_data(&self) -> Vec<&str> {
         let mut state = State::new();
@@ -223,6 +228,13 @@ mod tests {
         for line in ["vdivpd %ymm0,%ymm1,%ymm2", "mov    %rax,%rbx"] {
             assert!(!scan(&[line]).0, "{line}");
         }
+    }
+
+    #[test]
+    fn stores_under_masks_are_recognised() {
+        let text =
+            "0001 <a::b>:\n 10c3:\tvpmaskmovq %ymm1,%ymm2,0x40(%rsp,%rcx,1)\n0002 <c>:\n 10c9:\tvmovdqu %ymm1,(%rdi)\n";
+        assert_eq!(functions(text).iter().map(Function::stores_under_masks).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

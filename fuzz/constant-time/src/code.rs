@@ -8,6 +8,9 @@ use std::process::ExitCode;
 /// Where secrets are handled apart from the kernels, which divide lengths.
 const SECRETS: [&str; 2] = ["karat::schemes::", "karat::ckks::sample::"];
 
+/// Vector code, whose masks are made of secrets.
+const VECTORS: [&str; 2] = ["karat::backend::cpu::", "karat::rns::cpu::"];
+
 /// Functions there that divide public numbers: lengths, and how many polynomials a batch or a key has.
 const PUBLIC: [&str; 4] = ["::batch::", "::split_polys", "::Expanded<P>::read", "::sample::uniform"];
 
@@ -50,6 +53,11 @@ pub fn check() -> ExitCode {
         dividing += 1;
         if !PUBLIC.iter().any(|public| function.name.contains(public)) {
             wrong.push(format!("{}: divides", function.name));
+        }
+    }
+    for function in functions.iter().filter(|function| VECTORS.iter().any(|part| function.name.contains(part))) {
+        if function.stores_under_masks() {
+            wrong.push(format!("{}: stores under a mask", function.name));
         }
     }
     let mut loops = 0;
