@@ -124,18 +124,17 @@ impl Kntt {
     /// ```
     pub fn inverse(&self, part: &mut [u64]) {
         let m = self.modulus();
-        let invert = |x| m.inv_vartime(x).unwrap_or(0);
+        let inverses = self.ntt.inverse_zetas();
         for layer in self.ntt.layers().rev() {
-            let zetas = &self.ntt.zetas()[layer.nodes..2 * layer.nodes];
-            for (node, zeta) in part.chunks_exact_mut(2 * layer.half).zip(zetas) {
-                let inverse = invert(*zeta);
+            let inverses = &inverses[layer.nodes..2 * layer.nodes];
+            for (node, inverse) in part.chunks_exact_mut(2 * layer.half).zip(inverses) {
                 let (low, high) = node.split_at_mut(layer.half);
                 for (x, y) in low.iter_mut().zip(high) {
-                    (*x, *y) = (m.add(*x, *y), m.mul(inverse, m.sub(*x, *y)));
+                    (*x, *y) = (m.add(*x, *y), m.mul(*inverse, m.sub(*x, *y)));
                 }
             }
         }
-        let scale = invert(m.reduce(self.ntt.shape().points as u64));
+        let scale = m.inv_vartime(m.reduce(self.ntt.shape().points as u64)).unwrap_or(0);
         for x in part {
             *x = m.mul(*x, scale);
         }

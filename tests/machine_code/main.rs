@@ -5,6 +5,8 @@
 
 mod scan;
 
+use std::sync::LazyLock;
+
 use karat::schemes::mldsa::{MlDsa44, MlDsa65, MlDsa87};
 use karat::schemes::mlkem::{MlKem512, MlKem768, MlKem1024};
 use karat::{Cpu, Reference};
@@ -42,19 +44,21 @@ fn use_everything() {
 const PUBLIC: [&str; 1] = ["::sign_chunk"];
 
 /// The disassembly of this executable, with everything in it.
-fn disassembly() -> Option<String> {
-    use_everything();
-    let out = scan::disassemble(&std::env::current_exe().unwrap());
-    if out.is_none() {
+fn disassembly() -> Option<&'static str> {
+    static DISASSEMBLY: LazyLock<Option<String>> = LazyLock::new(|| {
+        use_everything();
+        scan::disassemble(&std::env::current_exe().unwrap())
+    });
+    if DISASSEMBLY.is_none() {
         eprintln!("skipped: there is no objdump");
     }
-    out
+    DISASSEMBLY.as_deref()
 }
 
 #[test]
 fn no_division_in_the_schemes() {
     let Some(disassembly) = disassembly() else { return };
-    let functions = scan::functions(&disassembly);
+    let functions = scan::functions(disassembly);
     let of_schemes = functions.iter().filter(|function| function.name.contains("karat::schemes::"));
     assert!(of_schemes.count() > 20, "the disassembly does not show the schemes");
     // What finds nothing here finds nothing anywhere: the standard library prints numbers by division.
@@ -69,7 +73,7 @@ fn no_division_in_the_schemes() {
 #[test]
 fn no_store_under_a_mask_in_vector_code() {
     let Some(disassembly) = disassembly() else { return };
-    let functions = scan::functions(&disassembly);
+    let functions = scan::functions(disassembly);
     let mut of_vectors = functions.iter().filter(|function| function.name.contains("karat::backend::cpu::")).peekable();
     assert!(of_vectors.peek().is_some(), "the disassembly does not show the vector code");
     let wrong: Vec<_> = of_vectors.filter(|function| function.stores_under_masks()).map(|f| f.name).collect();

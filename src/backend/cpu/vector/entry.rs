@@ -305,51 +305,45 @@ macro_rules! kernels {
                 out: Option<WordsMut<'_>>,
             ) {
                 let t = self.transform();
-                if t.planes != 1 || t.outer == 0 {
+                if t.planes != 1 {
                     self.forward_from(a, a_lanes);
                     self.forward_from(b, b_lanes);
-                    let (operand, mut out) = (Operand::Product(b_lanes), out);
-                    let to = match &mut out {
-                        Some(out) if t.planes == 1 => <$Lane>::of_words_mut(out.reborrow()),
-                        _ => None,
-                    };
-                    let stored = to.is_some();
-                    if t.planes == 1 {
-                        self.inverse_with(a_lanes, true, operand, to);
-                    } else {
-                        self.product(a_lanes, b_lanes, scratch);
-                        self.inverse(a_lanes, true);
+                    self.product(a_lanes, b_lanes, scratch);
+                    self.inverse(a_lanes, true);
+                    if let Some(out) = out {
+                        self.store(a_lanes, out);
                     }
-                    return match out {
-                        Some(out) if !stored => self.store(a_lanes, out),
-                        _ => {}
-                    };
+                    return;
                 }
-                for (words, lanes) in [(a, &mut *a_lanes), (b, &mut *b_lanes)] {
-                    let done = self.forward_start(words, lanes);
-                    t.forward_outer(t.plane(lanes, 0), done, |part, pass| self.forward_pass(part, pass));
-                }
-                // Part by part: both factors use the same tables, and the product is still in the cache.
-                for i in 0..t.parts() {
-                    t.forward_part(t.plane(a_lanes, 0), i, 0, |part, pass| self.forward_pass(part, pass));
-                    t.forward_part(t.plane(b_lanes, 0), i, 0, |part, pass| self.forward_pass(part, pass));
-                    t.inverse_part(t.plane(a_lanes, 0), i, 0, |part, pass| {
-                        self.inverse_pass(part, pass, true, Operand::Product(b_lanes))
-                    });
-                }
-                let Some(mut out) = out else {
-                    return t.inverse_outer(t.plane(a_lanes, 0), 0, |part, pass| {
+                let mut out = out;
+                let to = out.as_mut().and_then(|out| <$Lane>::of_words_mut(out.reborrow()));
+                let stored = to.is_some();
+                if t.outer == 0 {
+                    self.forward_from(a, a_lanes);
+                    self.forward_from(b, b_lanes);
+                    self.inverse_with(a_lanes, true, Operand::Product(b_lanes), to);
+                } else {
+                    for (words, lanes) in [(a, &mut *a_lanes), (b, &mut *b_lanes)] {
+                        let done = self.forward_start(words, lanes);
+                        t.forward_outer(t.plane(lanes, 0), done, |part, pass| self.forward_pass(part, pass));
+                    }
+                    // Part by part: both factors use the same tables, and the product is still in the cache.
+                    for i in 0..t.parts() {
+                        t.forward_part(t.plane(a_lanes, 0), i, 0, |part, pass| self.forward_pass(part, pass));
+                        t.forward_part(t.plane(b_lanes, 0), i, 0, |part, pass| self.forward_pass(part, pass));
+                        t.inverse_part(t.plane(a_lanes, 0), i, 0, |part, pass| {
+                            self.inverse_pass(part, pass, true, Operand::Product(b_lanes))
+                        });
+                    }
+                    t.inverse_outer(t.plane(a_lanes, 0), usize::from(stored), |part, pass| {
                         self.inverse_pass(part, pass, true, Operand::Lanes)
                     });
-                };
-                let to = <$Lane>::of_words_mut(out.reborrow());
-                let skip = usize::from(to.is_some());
-                t.inverse_outer(t.plane(a_lanes, 0), skip, |part, pass| {
-                    self.inverse_pass(part, pass, true, Operand::Lanes)
-                });
-                match to {
-                    Some(to) => self.inverse_end(a_lanes, true, to),
-                    None => self.store(a_lanes, out),
+                    if let Some(to) = to {
+                        self.inverse_end(a_lanes, true, to);
+                    }
+                }
+                if let (Some(out), false) = (out, stored) {
+                    self.store(a_lanes, out);
                 }
             }
 

@@ -50,6 +50,12 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         1 << self.outer_layers()
     }
 
+    #[inline(always)]
+    fn part<'a>(&self, plane: &'a mut [[A::T; L]], i: usize) -> &'a mut [[A::T; L]] {
+        let len = self.vectors >> self.outer_layers();
+        &mut plane[i * len..][..len]
+    }
+
     /// Calls `run` for the passes of a forward transform in their order, except the first `skip` ones, 0 or 1.
     #[inline(always)]
     pub(super) fn forward_passes(&self, a: &mut [A::T], skip: usize, run: impl Fn(&mut [[A::T; L]], Pass)) {
@@ -84,9 +90,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         skip: usize,
         run: impl Fn(&mut [[A::T; L]], Pass),
     ) {
-        let outer = self.outer_layers();
-        let len = self.vectors >> outer;
-        let part = &mut plane[i * len..][..len];
+        let (outer, part) = (self.outer_layers(), self.part(plane, i));
         let mut layer = outer;
         for (pass, layers) in self.passes[self.outer..].iter().enumerate() {
             if pass >= skip {
@@ -121,9 +125,7 @@ impl<A: Arith<L>, const L: usize> Transform<A, L> {
         skip: usize,
         run: impl Fn(&mut [[A::T; L]], Pass),
     ) {
-        let outer = self.outer_layers();
-        let len = self.vectors >> outer;
-        let part = &mut plane[i * len..][..len];
+        let (outer, part) = (self.outer_layers(), self.part(plane, i));
         let mut layer = self.vectors.ilog2() - self.tail.ilog2();
         run(part, Pass { radix: self.tail, tail: true, layer, first: i << (layer - outer) });
         for layers in self.passes[self.outer + skip..].iter().rev() {
