@@ -67,10 +67,8 @@ impl WarpRing {
         (0..5).fold(q, |x, _| x.wrapping_mul(2u32.wrapping_sub(q.wrapping_mul(x))))
     }
 
-    fn zetas(&self, inverse: bool) -> impl Iterator<Item = u64> + '_ {
-        let m = *self.ntt.modulus();
-        let invert = move |z: u64| if inverse { m.inv_vartime(z).unwrap_or(0) } else { z };
-        self.ntt.zetas().iter().map(move |z| invert(*z))
+    fn zetas(&self, inverse: bool) -> Vec<u64> {
+        if inverse { self.ntt.inverse_zetas() } else { self.ntt.zetas().to_vec() }
     }
 
     /// A factor of a small ring for Montgomery's reduction: `-z·2^32 mod q`, times `q^-1`.
@@ -81,23 +79,20 @@ impl WarpRing {
     }
 
     /// The factors of a node of `layer` and of the next layer, times `scale`.
-    fn quad(&self, layer: u32, node: usize, inverse: bool, scale: u64) -> [u32; 5] {
+    fn quad(&self, zetas: &[u64], layer: u32, node: usize, scale: u64) -> [u32; 5] {
         let m = self.ntt.modulus();
-        let zeta = |layer: u32, node: usize| {
-            let z = self.ntt.zetas()[(1 << layer) + node];
-            if inverse { m.inv_vartime(z).unwrap_or(0) } else { z }
-        };
+        let zeta = |layer: u32, node: usize| zetas[(1 << layer) + node];
         let (a, b, c) = (zeta(layer, node), zeta(layer + 1, 2 * node), zeta(layer + 1, 2 * node + 1));
         let factors = [a, b, m.mul(a, b), c, m.neg(m.mul(a, c))];
         factors.map(|z| self.folded(m.mul(z, scale)))
     }
 
     fn small_tables(&self, inverse: bool) -> Vec<u8> {
-        let mut words = Vec::new();
+        let (mut words, zetas) = (Vec::new(), self.zetas(inverse));
         for layer in (self.outer_layers()..self.ntt.shape().layers()).step_by(2) {
             let nodes = (1 << layer) / self.lanes();
             for lane in 0..self.lanes() {
-                (0..nodes).for_each(|node| words.extend(self.quad(layer, lane * nodes + node, inverse, 1)));
+                (0..nodes).for_each(|node| words.extend(self.quad(&zetas, layer, lane * nodes + node, 1)));
                 words.resize(words.len().next_multiple_of(4), 0);
             }
         }
@@ -115,7 +110,7 @@ impl WarpRing {
             if self.small {
                 return self.small_tables(inverse);
             }
-            let words = self.zetas(inverse).flat_map(|z| self.shoup_factor(z));
+            let words = self.zetas(inverse).into_iter().flat_map(|z| self.shoup_factor(z));
             words.flat_map(u32::to_le_bytes).collect()
         })
     }
@@ -125,11 +120,11 @@ impl WarpRing {
         let (q, outer) = (self.q(), self.outer_layers());
         let alone = outer % 2;
         let list = |inverse: bool| {
-            let mut quads = vec![[0; 5]; 1 << (outer - 1)];
+            let (mut quads, zetas) = (vec![[0; 5]; 1 << (outer - 1)], self.zetas(inverse));
             for layer in (alone..outer).step_by(2) {
                 let scale = if inverse && layer == 0 { scale } else { 1 };
                 for node in 0..1 << layer {
-                    quads[(1 << layer) + node] = self.quad(layer, node, inverse, scale);
+                    quads[(1 << layer) + node] = self.quad(&zetas, layer, node, scale);
                 }
             }
             let text = |z: &[u32; 5]| format!("{{{}u, {}u, {}u, {}u, {}u}}", z[0], z[1], z[2], z[3], z[4]);
@@ -161,8 +156,8 @@ impl WarpRing {
             let [value, quotient] = self.shoup_factor(z);
             format!("{{{value}u, {quotient}u}}")
         };
-        let list =
-            |inverse: bool| self.zetas(inverse).take(1 << self.outer_layers()).map(text).collect::<Vec<_>>().join(", ");
+        let outer = 1 << self.outer_layers();
+        let list = |inverse| self.zetas(inverse)[..outer].iter().map(|z| text(*z)).collect::<Vec<_>>().join(", ");
         let last = m.mul(scale, m.inv_vartime(self.ntt.zetas()[1]).unwrap_or(0));
         format!(
             "#define KARAT_ZETAS {zetas}\n\
